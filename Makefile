@@ -1,0 +1,73 @@
+# Every target makes the virtual environment first, so `make demo` and `make test` work in a fresh clone.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo lab test check soak clean
+
+LOCK ?= cpu
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ok
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq install --no-compile
+NOT_QUICK := torch slow notebook browser gpu soak
+QUICK := $(subst @, and ,$(subst $() ,@,$(foreach mark,$(NOT_QUICK),not~$(mark))))
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 10
+
+setup: $(STAMP) ## make .venv with everything in it (LOCK=gpu for the CUDA set)
+
+demo: $(STAMP) ## the whole loop: measure, train, measure again, report
+	@$(BIN)/benchgen loop experiment=solar_system confirm=yes
+
+lab: $(STAMP) ## open the notebooks in JupyterLab
+	@$(BIN)/jupyter lab --notebook-dir=notebooks
+
+test: $(STAMP) ## every test, and every notebook executed in its short form
+	@$(BIN)/pytest --nbmake --nbmake-timeout=600 -m "not soak"
+
+check: $(STAMP) ## lint, types, import rule and the quick tests: under a minute, without torch
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet || { $(BIN)/ruff format --check; exit 1; }
+	@$(BIN)/lint-imports --no-logo 2>&1 | tail -n 40
+	@$(BIN)/mypy
+	@$(BIN)/pytest -q -m "$(subst ~, ,$(QUICK))"
+
+soak: $(STAMP) ## the long repetitions
+	@$(BIN)/pytest -m soak
+
+clean: ## remove what was built: .venv, caches (workspaces and experiments stay)
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+define SETUP
+start=$$SECONDS
+say() { echo "setup: $$*"; }
+if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then
+  python=
+  for name in $(PYTHON) python3.11 python3.12 python3; do
+    if $$name -c 'import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' 2>/dev/null; then
+      python=$$name; break
+    fi
+  done
+  if [ -z "$$python" ]; then
+    say "needs Python 3.11 or 3.12 with venv (Debian: apt-get install python3-venv), or PYTHON=/path/to/python"; exit 1
+  fi
+  say "1/4 $(VENV) with $$($$python --version)"
+  $$python -m venv --clear $(VENV)
+fi
+torch=$$(grep '^torch==' requirements/$(LOCK).lock)
+say "2/4 $$torch with its dependencies ($$((SECONDS - start)) s)"
+$(PIP) -c requirements/$(LOCK).lock "$$torch"
+say "3/4 the $$(grep -c '^[^#].*==' requirements/$(LOCK).lock) packages of requirements/$(LOCK).lock, the longest step ($$((SECONDS - start)) s)"
+$(PIP) --no-deps -r requirements/$(LOCK).lock
+say "4/4 benchgen itself ($$((SECONDS - start)) s)"
+$(PIP) --no-deps --no-build-isolation -e .
+touch $(STAMP)
+say "done in $$((SECONDS - start)) s"
+endef
+export SETUP
+
+$(STAMP): pyproject.toml requirements/$(LOCK).lock
+	@bash -euo pipefail -c "$$SETUP"

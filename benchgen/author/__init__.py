@@ -1,0 +1,1 @@
+"""Authors: each turns its material into `Question`s whose keys can be trusted; all go through `write`."""

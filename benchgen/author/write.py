@@ -1,0 +1,175 @@
+"""What every author goes through: no duplicate, a proof for each question, correct letters even.
+
+An author hands its candidates to `accept` one by one and replaces those that are refused, so it alone
+knows what may take the place of what. A refused candidate is kept with its reason.
+"""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from benchgen.benchmark.prompts import worked_answer
+from benchgen.errors import ConfigError
+from benchgen.scoring import score
+from benchgen.types import LETTERS, Evaluation, Question
+
+MAX_QUESTIONS = 2000
+
+Accept = Callable[[Question], bool]
+
+
+class Author(Protocol):
+    """Whatever turns material into questions, in the order they are to be asked."""
+
+    def __call__(self, accept: Accept) -> Sequence[Question]: ...
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A candidate that did not become a question, and why."""
+
+    question: Question
+    reason: str
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Checked questions that are not yet a benchmark."""
+
+    name: str
+    questions: tuple[Question, ...]
+    evaluation: Evaluation
+    rejected: tuple[Rejected, ...] = ()
+    report: Mapping[str, list[str]] = field(default_factory=dict)
+    """{"decisions": what was decided without asking, "warnings": what a person should know}"""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """What the author was asked for."""
+
+
+def write(
+    author: Author,
+    evaluation: Evaluation,
+    *,
+    name: str,
+    seed: int = 0,
+    config: Mapping[str, Any] | None = None,
+) -> Draft:
+    """The author's questions, each proved and none twice, as a draft with a report."""
+    rejected: list[Rejected] = []
+    keys: set[str] = set()
+
+    def accept(question: Question) -> bool:
+        reason = fault(question, evaluation)
+        if not reason and question.key in keys:
+            reason = "duplicate: the same prompt, options and answer as another question"
+        if reason:
+            rejected.append(Rejected(question, reason))
+        else:
+            keys.add(question.key)
+        return not reason
+
+    questions = tuple(author(accept))
+    check_count(len(questions))
+    balanced = balance(questions, seed)
+    return Draft(
+        name, balanced, evaluation, tuple(rejected), _report(balanced, rejected), config or {}
+    )
+
+
+def check_count(number: int) -> None:
+    """Nothing; ConfigError unless a benchmark may have that many questions."""
+    if not 1 <= number <= MAX_QUESTIONS:
+        raise ConfigError(
+            "a benchmark cannot have that many questions",
+            got=number,
+            allowed=f"count from 1 to {MAX_QUESTIONS}",
+        )
+
+
+def fault(question: Question, evaluation: Evaluation) -> str:
+    """Why the question proves nothing, or "": its worked answer must score right, an empty one wrong."""
+    if not question.prompt.strip():
+        return "no prompt"
+    if question.kind == "mcq":
+        reason = _options_fault(question)
+        if reason:
+            return reason
+    if _scored(question, worked_answer(question, evaluation)) is not True:
+        return "its own worked answer is not scored right"
+    if _scored(question, "") is not False:
+        return "an empty reply is not scored wrong"
+    return ""
+
+
+def _options_fault(question: Question) -> str:
+    number = len(question.choices)
+    if question.target not in list(LETTERS[:number]):
+        return f"the target is not one of the {number} options' letters"
+    if len({_alike(text) for text in question.choices}) < number or not all(
+        map(_alike, question.choices)
+    ):
+        return "an option is empty, or two are the same but for case, spaces or character forms"
+    right = [
+        letter
+        for letter, text in zip(LETTERS, question.choices, strict=False)
+        if _scored(replace(question, target=letter), f"Answer: {question.target_text}")
+    ]
+    if right != [question.target]:
+        return "the right option's text is read as another option too"
+    return ""
+
+
+def _scored(question: Question, reply: str) -> bool | None:
+    return score(
+        question.kind,
+        reply=reply,
+        target=question.target,
+        choices=list(question.choices) or None,
+    ).correct
+
+
+def _alike(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def balance(questions: Sequence[Question], seed: int = 0) -> tuple[Question, ...]:
+    """The same questions with the right options' letters even: counts differ by 1 at most.
+
+    Letters are dealt within questions of as many options; options change places, keys do not change.
+    """
+    rng = random.Random(f"{seed} letters")
+    decks: dict[int, list[int]] = {}
+    for number, how_many in sorted(Counter(len(q.choices) for q in questions if q.choices).items()):
+        first = list(range(number))
+        rng.shuffle(first)
+        decks[number] = [first[i % number] for i in range(how_many)]
+        rng.shuffle(decks[number])
+    return tuple(
+        _moved(q, decks[len(q.choices)].pop()) if q.kind == "mcq" else q for q in questions
+    )
+
+
+def _moved(question: Question, to: int) -> Question:
+    """The question with its right option at index `to`; the other options keep their order."""
+    options = list(question.choices)
+    right = options.pop(LETTERS.index(question.target))
+    options.insert(to, right)
+    return replace(question, choices=tuple(options), target=LETTERS[to])
+
+
+def _report(questions: Sequence[Question], rejected: Sequence[Rejected]) -> dict[str, list[str]]:
+    decisions = []
+    letters = Counter(q.target for q in questions if q.kind == "mcq")
+    if letters:
+        shown = ", ".join(f"{letter} {letters[letter]}" for letter in sorted(letters))
+        decisions.append(f"options reordered so that correct letters are even: {shown}")
+    warnings = [
+        f"{number} candidates refused and replaced: {reason}"
+        for reason, number in sorted(Counter(r.reason for r in rejected).items())
+    ]
+    return {"decisions": decisions, "warnings": warnings}

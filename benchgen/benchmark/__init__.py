@@ -1,0 +1,1 @@
+"""How a benchmark asks and how it scores: prompt rendering, the scoring program, and their freezing."""

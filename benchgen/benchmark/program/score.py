@@ -1,0 +1,239 @@
+"""Scores one reply to one question: the same function in evaluation, re-scoring and as GRPO's reward.
+
+Policy of this version
+  1. Read once: NFKC, plain dashes, quotes and line ends, unseen characters out; full-width letters
+     and circled letters are letters.
+  2. Reasoning blocks are no answer. An end tag alone closes a block that began before the reply;
+     a block that never ends hides all after it.
+  3. Text after an invented next question belongs to that question.
+  4. The last explicit declaration wins ("Answer: X", "the answer is X", \\boxed{X}, "I choose X",
+     "wait, X", and the like in other languages); a firm one beats "so X" and "X is correct"; only
+     without any, the reply's own line, bracketed label or option text counts.
+  5. What a clause denies is not picked ("not B but C", "rules out C, leaving D"). What is supposed
+     ("if the answer is B") or somebody else's ("students may say the answer is B") is no declaration.
+  6. Wrappers say nothing: bold, brackets, quotes, code, LaTeX, \\boxed.
+  7. Only the question's own labels count. A last declaration outside them, or of several where one is
+     asked, is no answer (`out_of_set`, `several_labels`), whatever stands before it. Options with
+     equal texts are equally right. An option's text stands for its label: whole, or as the longest
+     and only one named. A label with another option's text is ambiguous.
+  8. A short answer (qa) is right if the declared text, else the whole reply, its last line, or the end
+     of a short last sentence "... is X" equals an accepted text; a mention in running text is not enough.
+  9. A truncated reply counts only by a finished line that declares, with no second thought after it.
+ 10. Unmeasured is not wrong: a filter, an outage (finish_reason "error", or its message as the reply) or a
+     crash of the scorer give correct = None. An empty or null reply that ended normally is wrong.
+
+As a Codabench scoring program: `python score.py [INPUT OUTPUT]` reads INPUT/ref/questions.jsonl and
+INPUT/res/predictions.jsonl, writes OUTPUT/scores.json and OUTPUT/verdicts.jsonl.
+
+Standard library only. Nothing here may import from outside this folder.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+if not __package__:  # run as a file, on Codabench: the folder becomes a package of its own name
+    import types
+
+    __package__ = "scoring_program"
+    _package = types.ModuleType(__package__)
+    _package.__path__ = [str(Path(__file__).resolve().parent)]
+    sys.modules.setdefault(__package__, _package)
+
+from . import mcq, qa, reading
+from .verdict import Score, missed, unmeasured
+
+VERSION = "1"
+"""`.dev` at the end marks a program that is not released; see released.json."""
+
+KINDS: Mapping[str, Callable[..., Score]] = {"mcq": mcq.score, "qa": qa.score}
+
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "mcq": ("multi",),
+    "qa": ("format", "keep_case", "keep_articles", "keep_punctuation"),
+}
+
+_CUT = ("length", "max_tokens", "model_length")
+_FILTERED = ("content_filter", "safety", "recitation")
+
+
+def score(
+    kind: str,
+    *,
+    reply: str | None,
+    target: Any,
+    choices: Sequence[str] | None = None,
+    finish_reason: str | None = "stop",
+    messages: Sequence[Mapping[str, Any]] | None = None,
+    **options: Any,
+) -> Score:
+    """The verdict on one reply. ValueError for a kind or an option that this program does not have.
+
+    `target`: mcq a label, or a list of them; qa an accepted text, or a list of them. `messages`: if
+    there is no reply, the last assistant message's text is it.
+    """
+    if kind not in KINDS:
+        raise ValueError(
+            f"kind {kind!r} is not scored by program version {VERSION}; it has {', '.join(KINDS)}"
+        )
+    if options and (unknown := sorted(set(options) - set(OPTIONS[kind]))):
+        raise ValueError(
+            f"kind {kind!r} has no option {', '.join(unknown)}; it has {', '.join(OPTIONS[kind])}"
+        )
+    if reply is None and messages:
+        reply = _last_text(messages)
+    early = _without_answer(reply, finish_reason)
+    if early is not None:
+        return early
+    assert isinstance(reply, str)
+    try:
+        arguments = {"truncated": finish_reason in _CUT, **options}
+        if kind == "mcq":
+            arguments["choices"] = choices or ()
+        verdict = KINDS[kind](reply, target, **arguments)
+        return _explained(verdict, reply)
+    except Exception as error:  # a crash of the scorer says nothing about the model
+        return unmeasured("error", f"scorer_crash: {type(error).__name__}")
+
+
+def reward(
+    completions: Sequence[Any],
+    target: Sequence[Any],
+    kind: Sequence[str] | str = "mcq",
+    choices: Sequence[Sequence[str] | None] | None = None,
+    **columns: Any,
+) -> list[float | None]:
+    """A reward in [0, 1] for each completion, None for one that was not scored; for trl's GRPO.
+
+    Completions are texts or lists of chat messages. Columns named as options (`multi`, `format` …) or
+    `finish_reason` hold one value a completion; other columns are not looked at.
+    """
+    rewards: list[float | None] = []
+    for i, completion in enumerate(completions):
+        name = kind if isinstance(kind, str) else kind[i]
+        known = ("finish_reason", *OPTIONS.get(name, ()))
+        given = {column: columns[column][i] for column in known if column in columns}
+        reply = completion if isinstance(completion, str) else _last_text(completion)
+        options = {column: value for column, value in given.items() if value is not None}
+        verdict = score(
+            name,
+            reply=reply,
+            target=target[i],
+            choices=choices[i] if choices is not None else None,
+            **options,
+        )
+        rewards.append(verdict.value)
+    return rewards
+
+
+def _without_answer(reply: object, finish_reason: str | None) -> Score | None:
+    """The verdict on what cannot hold an answer, None for a reply that may."""
+    if finish_reason == "error":
+        return unmeasured("error", "not_answered")
+    if finish_reason in _FILTERED:
+        return unmeasured("refused", "by_filter")
+    if reply is None:
+        return missed("empty", "no_reply")
+    if not isinstance(reply, str):
+        return unmeasured("error", "reply_not_text")
+    if not reply.strip() or (not reply.isascii() and not reading.normalised(reply).strip()):
+        if finish_reason in _CUT:
+            return missed("truncated", "no_text")
+        return missed("empty", "no_text")
+    return None
+
+
+def _explained(verdict: Score, reply: str) -> Score:
+    """The verdict, with an outage or a refusal told from an answer that could not be read."""
+    if verdict.status not in ("no_answer", "ambiguous") and not (
+        verdict.status == "ok" and verdict.correct is False
+    ):
+        return verdict
+    if len(reply) <= 300 and reading.outage(reading.normalised(reply)):
+        return unmeasured("error", "outage_text")
+    if verdict.status == "no_answer" and reading.refused(reading.normalised(reply[:500])):
+        return missed("refused", "by_model")
+    return verdict
+
+
+def _last_text(messages: Any) -> str | None:
+    """The text of the last assistant message; None if there is none."""
+    if not isinstance(messages, (list, tuple)):
+        return None
+    for message in reversed(messages):
+        if not isinstance(message, Mapping) or message.get("role", "assistant") != "assistant":
+            continue
+        content = message.get("content")
+        if isinstance(content, (list, tuple)):
+            parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+            content = "".join(part for part in parts if isinstance(part, str))
+        return content if isinstance(content, str) else None
+    return None
+
+
+# --- Codabench -------------------------------------------------------------------------------
+
+
+def score_files(questions: Path, predictions: Path) -> list[dict[str, Any]]:
+    """One verdict a question, in the file's order; a question without a prediction is not measured."""
+    replies = {str(row.get("key")): row for row in _rows(predictions)}
+    verdicts = []
+    for question in _rows(questions):
+        row = replies.get(str(question.get("key")), {"finish_reason": "error"})
+        options = question.get("options") or {}
+        verdict = score(
+            str(question.get("kind")),
+            reply=row.get("reply"),
+            target=question.get("target"),
+            choices=question.get("choices"),
+            finish_reason=row.get("finish_reason") or "stop",
+            **options,
+        )
+        verdicts.append({"key": question.get("key"), **vars(verdict)})
+    return verdicts
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    rows = []
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            row = json.loads(line)
+            if not isinstance(row, dict):
+                raise ValueError(f"{path.name} line {number}: not a JSON object")
+            rows.append(row)
+    return rows
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Exit status: 0 done, 2 with one line on stderr when the input cannot be used."""
+    source, out = (Path(arg) for arg in (arguments or ("/app/input", "/app/output")))
+    try:
+        verdicts = score_files(source / "ref" / "questions.jsonl", source / "res" / "predictions.jsonl")
+    except (OSError, ValueError, RecursionError) as error:
+        print(f"cannot score: {error}", file=sys.stderr)
+        return 2
+    scored = [verdict for verdict in verdicts if verdict["correct"] is not None]
+    right = sum(verdict["correct"] for verdict in scored)
+    scores = {
+        "accuracy": right / len(scored) if scored else None,
+        "right": right,
+        "scored": len(scored),
+        "asked": len(verdicts),
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps(verdict, ensure_ascii=False) + "\n" for verdict in verdicts]
+    (out / "verdicts.jsonl").write_text("".join(lines), encoding="utf-8")
+    (out / "scores.json").write_text(json.dumps(scores) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (1, 3):
+        sys.exit("usage: python score.py [INPUT OUTPUT]")
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,451 @@
+"""The command line: `benchgen VERB [key=value …] [-m]`, one Hydra config for every verb.
+
+Verbs that make something run as Hydra jobs with a folder of their own and work under `-m`; look-ups
+compose the same config and leave nothing behind. Results go to standard output, progress and logs to
+the error stream; with `output=json` the last line of standard output is one JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchgen import __version__, config
+from benchgen.errors import BenchgenError, ConfigError, InputError
+
+if TYPE_CHECKING:
+    from benchgen.ui.plain import Screen
+    from benchgen.workspace import Workspace
+
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Verb:
+    """What a word of the command line does."""
+
+    name: str
+    usage: str
+    about: str
+    makes: bool
+    """Whether it makes something: then it is a Hydra job."""
+
+
+VERBS = {
+    verb.name: verb
+    for verb in (
+        Verb("create", "benchmark=solar_system_basics [dry=yes]", "write a benchmark, a draft", True),
+        Verb("publish", "benchmark_id=1", "freeze a draft, so that it can be run", False),
+        Verb("run", "benchmark_id=1 model=smollm2_135m [limit=10]", "ask a model", True),
+        Verb("status", "run_id=1 | job_id=1", "state and progress, score once finished", False),
+        Verb("resume", "run_id=1 | job_id=1", "go on with what was interrupted", False),
+        Verb("dataset", "run_id=1 mode=failures [rows=10] [format=csv path=F]", "rows of a run", False),
+        Verb("plan", "recipe=from_run run_id=[1,2] mode=distill", "what a training would do", True),
+        Verb("confirm", "plan_id=1 answer=yes", "start a plan; anything but yes cancels it", True),
+        Verb("logs", "job_id=1 lines=20", "the last lines of a job's log", False),
+        Verb("stop", "job_id=1", "end a running job", False),
+        Verb("compare", "runs=[1,2,3] [baseline=1]", "scores and paired differences", False),
+        Verb("report", "runs=[1,2,3]", "a page and a Markdown file of these runs", True),
+        Verb("loop", "experiment=solar_system [confirm=yes]", "measure, train, measure again", True),
+        Verb("benchmarks", "", "list benchmarks", False),
+        Verb("runs", "", "list runs", False),
+        Verb("models", "", "list models", False),
+        Verb("plans", "", "list plans", False),
+        Verb("jobs", "", "list jobs", False),
+        Verb("doctor", "", "what this machine has and what is missing", False),
+    )
+}
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Exit 0 done, 2 for input or config that the person can mend, 1 for anything else."""
+    sys.exit(run(sys.argv[1:] if argv is None else argv))
+
+
+def run(argv: list[str]) -> int:
+    """The exit code of one command line."""
+    if not argv or argv[0] in ("-h", "--help", "help") or {"-h", "--help"} & set(argv):
+        print(help_text(argv[0] if argv else ""))
+        return 0
+    if argv[0] in ("-V", "--version", "version"):
+        print(__version__)
+        return 0
+    as_json = "output=json" in argv
+    try:
+        verb, overrides, multirun = parse(argv)
+        if verb.makes:
+            _as_job(verb, overrides, multirun)
+        else:
+            _show(verb, config.load(f"verb={verb.name}", *overrides))
+        return 0
+    except BenchgenError as error:
+        return _fail(error, as_json)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 1
+    except Exception as error:  # noqa: BLE001 - the last line of defence of a command
+        return _fail_unexpected(error, as_json)
+
+
+def parse(argv: list[str]) -> tuple[Verb, list[str], bool]:
+    """(verb, Hydra overrides, multirun) of a command line; ConfigError names what is allowed."""
+    if argv[0] not in VERBS:
+        raise ConfigError(
+            f"there is no verb {argv[0]!r}",
+            got=argv[0],
+            allowed=sorted(VERBS),
+            next="benchgen --help",
+        )
+    verb = VERBS[argv[0]]
+    multirun = bool({"-m", "--multirun"} & set(argv))
+    overrides = [a for a in argv[1:] if a not in ("-m", "--multirun")]
+    for override in overrides:
+        if "=" not in override.lstrip("~") and not override.startswith("~"):
+            raise ConfigError(
+                f"{override!r} is not key=value", got=override, next=f"benchgen {verb.name} --help"
+            )
+    if multirun and not verb.makes:
+        raise ConfigError(
+            f"{verb.name} is a look-up and has no sweep",
+            got="-m",
+            allowed=[v.name for v in VERBS.values() if v.makes],
+        )
+    return verb, name_models(overrides), multirun
+
+
+def name_models(overrides: list[str]) -> list[str]:
+    """The overrides with `model=NAME` turned into `model=catalogue model.name=NAME` where it must be.
+
+    A name that is no option of conf/model/ is one of the catalogue: a trained model, a hub id, a
+    folder. In a sweep list one such name turns all of them, since the catalogue knows options too.
+    """
+    known = set(config.options("model"))
+    found = []
+    for override in overrides:
+        key, _, value = override.partition("=")
+        if key != "model" or not value or all(v in known for v in value.split(",")):
+            found.append(override)
+            continue
+        names = ",".join(_quoted(v) for v in value.split(","))
+        found += ["model=catalogue", f"model.name={names}"]
+    return found
+
+
+def help_text(word: str) -> str:
+    """All verbs, or one verb with the options of its config groups."""
+    if word in VERBS:
+        verb = VERBS[word]
+        groups = {p.name for p in config.root().iterdir() if p.is_dir()} - {"hydra", "local"}
+        lines = [f"benchgen {verb.name} {verb.usage}", f"  {verb.about}", "", "Options by group:"]
+        lines += [f"  {g}={'|'.join(config.options(g))}" for g in sorted(groups) if config.options(g)]
+        return "\n".join([*lines, "", "On every verb: workspace=PATH output=text|json user=NAME"])
+    width = max(len(v) for v in VERBS)
+    lines = ["benchgen VERB [key=value …] [-m]", ""]
+    lines += [f"  {v.name:<{width}}  {v.about:<44}  {v.usage}".rstrip() for v in VERBS.values()]
+    return "\n".join(
+        [*lines, "", "benchgen VERB --help shows a verb's options. Start with: benchgen doctor"]
+    )
+
+
+# ---------------------------------------------------------------------------------------- running
+
+
+def _as_job(verb: Verb, overrides: list[str], multirun: bool) -> None:
+    """Run a verb through Hydra: config saved in a job folder, sweeps by the configured launcher."""
+    if not multirun:
+        config.load(f"verb={verb.name}", *overrides)  # refuse bad config before any folder is made
+    import hydra
+    from hydra.core.hydra_config import HydraConfig
+
+    config.register()
+    folders: list[Path] = []
+    failures: list[Exception] = []
+
+    def task(tree: Any) -> None:
+        folders.append(Path(HydraConfig.get().runtime.output_dir))
+        try:
+            _show(verb, config.validate(tree))
+        except Exception as error:
+            if multirun:
+                raise  # the sweep goes on with its other jobs and reports this one at the end
+            failures.append(error)  # past Hydra, which would print its own lines about it
+
+    wrapped = hydra.main(version_base="1.3", config_path="pkg://benchgen.conf", config_name="config")
+    arguments, environment = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
+    sys.argv = ["benchgen", f"verb={verb.name}", *overrides, *(["-m"] if multirun else [])]
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # hand errors to us instead of printing them and exiting
+    try:
+        wrapped(task)()
+        if failures:
+            raise failures[0]
+    except InputError:
+        _remove_jobs(folders)
+        raise
+    except hydra.errors.HydraException as error:
+        raise config.explain(error) from error
+    except OSError as error:
+        raise InputError(
+            f"the workspace cannot be written: {error.strerror or error}",
+            got=error.filename,
+            allowed="a folder that you may write to",
+            next="workspace=PATH, or BENCHGEN_WORKSPACE",
+        ) from error
+    finally:
+        sys.argv = arguments
+        if environment is None:
+            del os.environ["HYDRA_FULL_ERROR"]
+
+
+def _remove_jobs(folders: list[Path]) -> None:
+    """Leave nothing of a job that was refused: its folder, and the empty ones above it."""
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+        for parent in list(folder.parents)[:3]:  # VERB, hydra, workspace
+            try:
+                parent.rmdir()
+            except OSError:
+                break
+
+
+def _show(verb: Verb, cfg: config.Config) -> None:
+    """Do what the verb says and print its result."""
+    from benchgen.ui.plain import Screen
+    from benchgen.workspace import Workspace
+
+    if cfg.output not in ("text", "json"):
+        raise ConfigError(f"output={cfg.output}", got=cfg.output, allowed=["text", "json"])
+    screen = Screen(cfg.output == "json")
+    result = ACTIONS[verb.name](Workspace(cfg.workspace, user=cfg.user), cfg, screen)
+    if cfg.output == "json":
+        print(json.dumps(result, ensure_ascii=False, allow_nan=False), flush=True)
+    else:
+        screen.result(verb.name, result)
+
+
+def _fail(error: BenchgenError, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({"error": error.as_dict()}, ensure_ascii=False, default=str), flush=True)
+    else:
+        print(f"benchgen: {error.message}", file=sys.stderr)
+    return error.exit_code
+
+
+def _fail_unexpected(error: Exception, as_json: bool) -> int:
+    import traceback
+
+    traceback.print_exception(error, file=sys.stderr)
+    told = BenchgenError(f"unexpected {type(error).__name__}: {error}")
+    return _fail(told, as_json)
+
+
+def _quoted(value: str) -> str:
+    bare = value.strip("'\"")
+    return "'" + bare.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _need(cfg: config.Config, *keys: str) -> Any:
+    """The value of the first of these keys that was given; ConfigError names them when none was."""
+    for key in keys:
+        value = getattr(cfg, key)
+        if value not in (None, []):
+            return value
+    raise ConfigError(
+        f"{cfg.verb} needs {' or '.join(f'{key}=…' for key in keys)}",
+        allowed=list(keys),
+        next=f"benchgen {cfg.verb} --help",
+    )
+
+
+# ----------------------------------------------------------------------------------- what verbs do
+
+
+def _create(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    draft = ws.author(cfg.benchmark if not cfg.name else _renamed(cfg))
+    first = draft.questions[0]
+    told = {
+        "benchmark": None,
+        "state": "dry" if cfg.dry else "draft",
+        "kind": first.kind,
+        "questions": len(draft.questions),
+        "first": {
+            "prompt": first.prompt,
+            "target": first.target,
+            "target_text": first.target_text if first.kind == "mcq" else None,
+        },
+        "report": draft.report,
+    }
+    if cfg.dry:
+        return told
+    bench = ws.create(draft)
+    return {**told, "benchmark": bench.id, "link": bench.link}
+
+
+def _renamed(cfg: config.Config) -> config.BenchmarkConfig:
+    import dataclasses
+
+    return dataclasses.replace(cfg.benchmark, name=cfg.name or cfg.benchmark.name)
+
+
+def _publish(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    bench = ws.benchmark(_need(cfg, "benchmark_id")).publish()
+    return {"benchmark": bench.id, "state": bench.row.state, "link": bench.link}
+
+
+def _run(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    bench = ws.benchmark(_need(cfg, "benchmark_id"))
+    with screen.bar(f"{cfg.model.name} on {bench.row.name}") as progress:
+        done = ws.run(
+            bench,
+            cfg.model.name,
+            limit=cfg.limit,
+            seed=cfg.seed,
+            hardware=cfg.hardware,
+            progress=progress,
+        )
+    return done.status()
+
+
+def _status(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    _need(cfg, "run_id", "job_id")
+    if cfg.run_id is not None:
+        return ws.get_run(_one(cfg.run_id)).status()
+    return ws.job(cfg.job_id or 0).status()
+
+
+def _resume(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    _need(cfg, "run_id", "job_id")
+    if cfg.run_id is not None:
+        found = ws.get_run(_one(cfg.run_id))
+        with screen.bar(f"run {found.id}") as progress:
+            return ws.resume_run(found, hardware=cfg.hardware, progress=progress).status()
+    return ws.job(cfg.job_id or 0).resume().status()
+
+
+def _dataset(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    run_id = _one(_need(cfg, "run_id"))
+    mode = cfg.mode or "failures"
+    table = ws.get_run(run_id).dataset(mode, cfg.rows)
+    told: Result = {"run": run_id, "mode": mode, "rows": table.height}
+    if cfg.format is None:
+        return {**told, "data": table.to_dicts()}
+    path = Path(_need(cfg, "path"))
+    _write_table(table, cfg.format, path)
+    return {**told, "path": str(path)}
+
+
+def _write_table(table: Any, form: str, path: Path) -> None:
+    import polars as pl
+
+    flat = table.with_columns(pl.col("choices").list.join(" | "))
+    writers: dict[str, Callable[[], Any]] = {
+        "jsonl": lambda: table.write_ndjson(path),
+        "parquet": lambda: table.write_parquet(path),
+        "csv": lambda: flat.write_csv(path),
+    }
+    if form not in writers:
+        raise InputError(f"format={form} is not known", got=form, allowed=sorted(writers))
+    try:
+        writers[form]()
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error}", got=str(path)) from error
+
+
+def _plan(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    record = ws.plan(
+        cfg.recipe,
+        run=cfg.run_id,
+        mode=cfg.mode or "failures",
+        dataset=cfg.dataset,
+        base_model=cfg.base_model,
+        name=cfg.name,
+        trainer=cfg.trainer.name,
+        hardware=cfg.hardware,
+        seed=cfg.seed,
+    )
+    return record.summary()
+
+
+def _confirm(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    job = ws.confirm(_need(cfg, "plan_id"), cfg.answer or "")
+    return {"job": job.id, "plan": cfg.plan_id, "state": job.state}
+
+
+def _logs(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    job = ws.job(_need(cfg, "job_id"))
+    return {"job": job.id, "state": job.state, "lines": job.logs(cfg.lines)}
+
+
+def _stop(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    return ws.job(_need(cfg, "job_id")).stop().status()
+
+
+def _compare(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    return ws.compare(_need(cfg, "runs"), baseline=cfg.baseline).to_dict()
+
+
+def _report(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    return {"report": str(ws.report(_need(cfg, "runs"), title=cfg.name or "")), "runs": cfg.runs}
+
+
+def _loop(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    from benchgen import loop
+
+    if not cfg.loop.name:
+        raise ConfigError(
+            "loop needs an experiment",
+            allowed=config.options("experiment"),
+            next="benchgen loop experiment=solar_system",
+        )
+    settings = loop.Settings(cfg.recipe, cfg.trainer.name, cfg.hardware, cfg.seed, cfg.limit)
+    with screen.watch() as watcher:
+        result = loop.run_loop(ws, cfg.loop, settings, cfg.confirm, watcher)
+    if isinstance(result, loop.LoopResult):
+        return result.to_dict()
+    where = [] if cfg.workspace == "workspace" else [f"workspace={cfg.workspace}"]
+    line = " ".join(["benchgen", "confirm", f"plan_id={result.id}", "answer=yes", *where])
+    return {**result.summary(), "next": line}
+
+
+def _doctor(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    from benchgen import doctor
+
+    checks = doctor.report()
+    return {"ok": all(c.ok for c in checks), "checks": [c.to_dict() for c in checks]}
+
+
+def _listing(kind: str) -> Callable[[Workspace, config.Config, Screen], Result]:
+    def show(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+        return {kind: ws.table(kind).to_dicts()}
+
+    return show
+
+
+def _one(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ConfigError("one run is asked for here", got=value, next="run_id=1")
+    return value
+
+
+ACTIONS: dict[str, Callable[[Workspace, config.Config, Screen], Result]] = {
+    "create": _create,
+    "publish": _publish,
+    "run": _run,
+    "status": _status,
+    "resume": _resume,
+    "dataset": _dataset,
+    "plan": _plan,
+    "confirm": _confirm,
+    "logs": _logs,
+    "stop": _stop,
+    "compare": _compare,
+    "report": _report,
+    "loop": _loop,
+    "doctor": _doctor,
+    **{kind: _listing(kind) for kind in ("benchmarks", "runs", "models", "plans", "jobs")},
+}

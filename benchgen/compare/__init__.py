@@ -1,0 +1,1 @@
+"""Runs beside each other: paired figures (`paired`), pictures (`plots`), pages (`report`)."""

@@ -1,0 +1,163 @@
+"""The whole path, top to bottom: read this first.
+
+author -> publish -> run -> run dataset -> plan -> confirm -> job -> model -> run -> compare -> report
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchgen.config import HardwareConfig, LoopConfig, RecipeConfig
+from benchgen.types import Record
+from benchgen.records import Benchmark, Job, PlanRecord, Run
+from benchgen.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the loop is told beside its path: how to train, on what, from which seed."""
+
+    recipe: RecipeConfig
+    trainer: str = "auto"
+    hardware: HardwareConfig = field(default_factory=HardwareConfig)
+    seed: int = 0
+    limit: int | None = None
+    """First questions of each benchmark only, for a quick look; None = all."""
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """Where the loop tells what happens: a stage begins, work goes on, the plan is ready."""
+
+    stage: Callable[[str], None] = lambda name: None
+    progress: Callable[[int, int], None] = lambda done, total: None
+    metrics: Callable[[dict[str, Any]], None] = lambda row: None
+    plan: Callable[[PlanRecord], None] = lambda plan: None
+
+
+@dataclass(frozen=True)
+class LoopResult(Record):
+    """What the loop found. Scores in [0, 1]; `ci` is the paired 95 % interval of `delta`."""
+
+    runs: dict[str, int]
+    same: dict[str, Any]
+    held_out: dict[str, Any]
+    scores: dict[str, list[dict[str, Any]]]
+    """{"same": rows, "held_out": rows}: score, interval and label of each model."""
+    seconds: dict[str, float]
+    report: str
+
+
+def run_loop(
+    ws: Workspace, path: LoopConfig, settings: Settings, answer: str | None, watch: Watcher
+) -> LoopResult | PlanRecord:
+    """The result of the whole path; the plan that waits, if `answer` was not given.
+
+    `answer` is the person's own word on the plan, given beforehand: only `yes` trains.
+    """
+    clock = Clock(watch.stage)
+    runs: dict[str, Run] = {}
+
+    def ask(name: str, bench: Benchmark, model: str) -> Run:
+        with clock.stage(f"run {model} on {bench.row.name}"):
+            runs[name] = ws.run(
+                bench,
+                model,
+                limit=settings.limit,
+                seed=settings.seed,
+                hardware=settings.hardware,
+                progress=watch.progress,
+            )
+        return runs[name]
+
+    with clock.stage("write and publish the benchmarks"):
+        benches = {
+            name: ws.create(ws.author(name)).publish()
+            for name in (path.benchmark, path.held_out, path.practice)
+            if name
+        }
+    same, held_out = benches[path.benchmark], benches[path.held_out]
+    ask("base", same, path.student)
+    ask("base_held_out", held_out, path.student)
+    teaching = [ask("reference", same, path.teacher)]
+    if path.practice:
+        teaching.append(ask("practice", benches[path.practice], path.teacher))
+
+    with clock.stage("plan"):
+        record = ws.plan(
+            settings.recipe,
+            run=teaching,
+            mode=path.mode,
+            base_model=path.student,
+            trainer=settings.trainer,
+            hardware=settings.hardware,
+            seed=settings.seed,
+        )
+    watch.plan(record)
+    if answer is None:
+        return record
+    job = ws.confirm(record, answer)
+    with clock.stage("train"):
+        trained = landed(job.wait(watch.metrics))
+    ask("trained", same, trained)
+    ask("trained_held_out", held_out, trained)
+    with clock.stage("compare and report"):
+        page = ws.report(list(runs.values()), title=path.title or path.name, seconds=clock.seconds)
+    return LoopResult(
+        runs={name: run.id for name, run in runs.items()},
+        same=difference(ws, runs["base"], runs["trained"]),
+        held_out=difference(ws, runs["base_held_out"], runs["trained_held_out"]),
+        scores={
+            "same": score_rows(ws, [runs["reference"], runs["base"], runs["trained"]]),
+            "held_out": score_rows(ws, [runs["base_held_out"], runs["trained_held_out"]]),
+        },
+        seconds=clock.seconds,
+        report=str(page),
+    )
+
+
+def landed(job: Job) -> str:
+    """Catalogue name of the model that a finished job made."""
+    assert job.model is not None  # a finished job has one: both are set in one transaction
+    return str(job.model.row.name)
+
+
+def difference(ws: Workspace, base: Run, trained: Run) -> dict[str, Any]:
+    """{"base", "trained", "delta", "ci", …}: scores, and the paired difference with its interval."""
+    pair = ws.compare([base, trained], baseline=base).pairs[0].result
+    return {
+        "base": base.score,
+        "trained": trained.score,
+        "delta": pair.delta,
+        "ci": list(pair.ci),
+        "n": pair.n,
+        "wins": pair.wins,
+        "losses": pair.losses,
+        "p": pair.p,
+        "verdict": pair.verdict,
+    }
+
+
+def score_rows(ws: Workspace, runs: list[Run]) -> list[dict[str, Any]]:
+    """One row a run: model, score, interval, counts, and what must be said beside the score."""
+    return [row.to_dict() for row in ws.compare(runs).rows]
+
+
+class Clock:
+    """Seconds of each stage, in order."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self.seconds: dict[str, float] = {}
+        self._tell = tell
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Tell that a stage begins, and note how long it took."""
+        self._tell(name)
+        started = time.monotonic()
+        yield
+        self.seconds[name] = round(time.monotonic() - started, 2)

@@ -1,0 +1,47 @@
+"""Anything that answers a request: embedded, local, reference and mock models.
+
+Nothing heavy is imported here; `local` and `embedded` need torch and are imported where used.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+
+# Telemetry off for every library of the stack; read when each is imported, so set before.
+PRIVATE = {
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "DO_NOT_TRACK": "1",
+    "UNSLOTH_DISABLE_STATISTICS": "1",
+    "DISABLE_MLFLOW_INTEGRATION": "TRUE",
+}
+# Noise off, unless the person asked for it.
+QUIET = {
+    "TRANSFORMERS_VERBOSITY": "error",
+    "DATASETS_VERBOSITY": "error",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TRANSFORMERS_NO_ADVISORY_WARNINGS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "BITSANDBYTES_NOWELCOME": "1",
+}
+# Loggers that report, at import, about accelerator parts a CPU build does not have.
+NOISY = (
+    "torchao",
+    "torch.utils._pytree",
+    "torch.distributed.elastic",
+    "bitsandbytes",
+    "accelerate",
+)
+
+
+def quiet_libraries() -> None:
+    """None. Switches telemetry off and lowers the model libraries' chatter; call before importing them."""
+    os.environ.update(PRIVATE)
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    for logger in NOISY:
+        logging.getLogger(logger).setLevel(logging.ERROR)
+    # torchao logs one line for each CUDA kernel file it cannot load; a CPU build can load none.
+    logging.getLogger("torchao").setLevel(logging.CRITICAL)
+    warnings.filterwarnings("ignore", module=r"torchao(\..*)?")

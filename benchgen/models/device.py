@@ -1,0 +1,78 @@
+"""What this machine can compute with, found without loading torch."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import psutil
+
+from benchgen.types import Record
+
+BF16_FLAGS = ("amx_bf16", "avx512_bf16")
+"""CPU flags of bf16 matrix units; without them bf16 is emulated and far slower than fp32."""
+
+
+@dataclass(frozen=True)
+class Device(Record):
+    """Where a local model runs. `dtype` is the fastest type that is safe there."""
+
+    kind: str
+    """cpu | cuda"""
+    name: str
+    dtype: str
+    """float32 | bfloat16 | float16"""
+    threads: int
+    memory_bytes: int
+
+
+@cache
+def detect() -> Device:
+    """The device that `auto` means on this machine: the first CUDA GPU, else the CPU."""
+    gpu = _nvidia()
+    if gpu is not None:
+        return gpu
+    name, flags = _cpu()
+    return Device(
+        kind="cpu",
+        name=name,
+        dtype="bfloat16" if any(f in flags for f in BF16_FLAGS) else "float32",
+        threads=len(os.sched_getaffinity(0)),
+        memory_bytes=psutil.virtual_memory().total,
+    )
+
+
+def _nvidia() -> Device | None:
+    """The first GPU that nvidia-smi lists; bf16 from compute capability 8.0 on."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return None
+    query = "--query-gpu=name,compute_cap,memory.total"
+    try:
+        out = subprocess.run(
+            [tool, query, "--format=csv,noheader,nounits"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        ).stdout
+        name, capability, mib = (part.strip() for part in out.splitlines()[0].split(","))
+        dtype = "bfloat16" if float(capability) >= 8.0 else "float16"
+        return Device("cuda", name, dtype, 1, int(mib) * 2**20)
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+        return None
+
+
+def _cpu() -> tuple[str, set[str]]:
+    name, flags = "cpu", set[str]()
+    info = Path("/proc/cpuinfo")
+    for line in info.read_text().splitlines() if info.exists() else []:
+        if line.startswith("model name"):
+            name = line.split(":", 1)[1].strip()
+        elif line.startswith("flags"):
+            flags = set(line.split(":", 1)[1].split())
+    return name, flags

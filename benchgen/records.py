@@ -1,0 +1,356 @@
+"""Handles on records: a benchmark, run, model, plan or job by its id, with its files.
+
+A handle holds no state of its own: its row is read when asked for, so that what another process did
+is seen at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from benchgen import jobs
+from benchgen.benchmark import registry
+from benchgen.compare.paired import RunView
+from benchgen.compare.report import BenchmarkView, benchmark_page
+from benchgen.errors import StateError
+from benchgen.models import catalogue
+from benchgen.plan import gate
+from benchgen.rundata.select import frame
+from benchgen.run import runner
+from benchgen.store import BenchmarkRow, JobRow, ModelRow, PlanRow, RunRow, Store, now, read_jsonl, write_atomic
+from benchgen.types import Evaluation, Plan, Question, Trace
+
+PAGE = "index.html"
+QUESTIONS, EVALUATION, PROGRAM = "questions.jsonl", "evaluation.json", "program"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where records live, and who acts."""
+
+    path: Path
+    store: Store
+    user: str
+
+
+class _Record:
+    """One record by id: its row is read when asked for, so it is never stale."""
+
+    table: type[Any]
+
+    def __init__(self, place: Place, id: int) -> None:
+        self.place = place
+        self.id = id
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id}>"
+
+    @property
+    def row(self) -> Any:
+        return self.place.store.get(self.table, self.id)
+
+    @property
+    def folder(self) -> Path:
+        """Where its files lie."""
+        return self.place.path / self.table.__tablename__ / str(self.id)
+
+    @property
+    def link(self) -> str:
+        """Path of its self-contained HTML page."""
+        return str(self.folder / PAGE)
+
+
+class Benchmark(_Record):
+    """Questions with the scoring program and evaluation frozen beside them."""
+
+    table = BenchmarkRow
+
+    @cached_property
+    def questions(self) -> list[Question]:
+        """The questions in file order, as frozen."""
+        return registry.read_questions(self.folder / QUESTIONS, self.row.questions_sha256)
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """How they are asked, as frozen."""
+        return registry.read_evaluation(self.folder / EVALUATION, self.row.evaluation_sha256)
+
+    def scorer(self) -> runner.Scorer:
+        """The score function of the benchmark's own program."""
+        return registry.load_program(self.folder / PROGRAM, {self.row.program_sha256})
+
+    def view(self) -> BenchmarkView:
+        """The benchmark as its page needs it."""
+        row = self.row
+        return BenchmarkView(
+            benchmark_id=self.id,
+            name=row.name,
+            state=row.state,
+            questions=tuple(self.questions),
+            evaluation=self.evaluation,
+            program_sha256=row.program_sha256,
+            evaluation_sha256=row.evaluation_sha256,
+        )
+
+    def publish(self) -> Benchmark:
+        """Itself, published: from now on it never changes and can be run."""
+        if self.row.state != "draft":
+            raise StateError(
+                f"benchmark {self.id} is {self.row.state} and cannot be published",
+                got=self.row.state,
+                allowed=["draft"],
+            )
+        _ = self.questions, self.evaluation  # raises if a frozen file was changed since
+        self.place.store.change(BenchmarkRow, self.id, "draft", state="published")
+        write_atomic(self.folder / PAGE, benchmark_page(self.view()))
+        return self
+
+
+class Model(_Record):
+    """A catalogue entry."""
+
+    table = ModelRow
+
+
+class Run(_Record):
+    """One model on one benchmark."""
+
+    table = RunRow
+
+    @property
+    def state(self) -> str:
+        """running, finished, failed, or interrupted: its process is gone before it ended."""
+        state = str(self.row.state)
+        if state == "running" and not jobs.alive(self.folder):
+            return "interrupted"
+        return state
+
+    @property
+    def benchmark(self) -> Benchmark:
+        return Benchmark(self.place, self.row.benchmark_id)
+
+    @property
+    def model(self) -> Model:
+        return Model(self.place, self.row.model_id)
+
+    @property
+    def questions(self) -> list[Question]:
+        """Those that this run asks."""
+        return self.benchmark.questions[: self.row.settings.get("limit")]
+
+    @property
+    def score(self) -> float | None:
+        """Right of scored, in [0, 1]; None when nothing was scored."""
+        return self.summary["score"]  # type: ignore[no-any-return]
+
+    @property
+    def ci(self) -> tuple[float, float]:
+        """Wilson 95 % interval of the score."""
+        low, high = self.summary["ci"]
+        return low, high
+
+    @property
+    def by_category(self) -> dict[str, Any]:
+        """{category: {right, scored, asked, score, ci}}."""
+        return self.summary["by_category"]  # type: ignore[no-any-return]
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """score, ci, right, scored, asked, by_category, by_status, tokens_in, tokens_out."""
+        self.check_finished()
+        return self.row.summary  # type: ignore[no-any-return]
+
+    def traces(self) -> list[Trace]:
+        """Every trace so far, in question order."""
+        done = runner.load_traces(self.folder / "traces.jsonl")
+        return [done[q.key] for q in self.questions if q.key in done]
+
+    def dataset(self, mode: str = "failures", rows: int | None = None) -> pl.DataFrame:
+        """The run dataset: one row a question of the mode, the first `rows` of them."""
+        self.check_finished()
+        table = frame(self.questions, self.traces(), mode)
+        return table if rows is None else table.head(rows)
+
+    def check_finished(self) -> None:
+        """StateError unless the run is finished."""
+        state = self.state
+        if state != "finished":
+            raise StateError(
+                f"run {self.id} is {state}: it has no score and no dataset yet",
+                got=state,
+                allowed=["finished"],
+                next=f"benchgen resume run_id={self.id}"
+                if state != "running"
+                else f"benchgen status run_id={self.id}",
+            )
+
+    def status(self) -> dict[str, Any]:
+        """state with progress; score, interval and breakdown once finished."""
+        state = self.state
+        told: dict[str, Any] = {"run": self.id, "link": self.link, "state": state}
+        if state == "finished":
+            row = self.row
+            return {**told, **row.summary, "seconds": row.seconds}
+        told["asked"] = len(self.questions)
+        told["done"] = len(runner.load_traces(self.folder / "traces.jsonl"))
+        return {**told, "error": self.row.error} if self.row.error else told
+
+    def view(self) -> RunView:
+        """The run as comparisons and pages need it."""
+        row, bench, model = self.row, self.benchmark, self.model.row
+        return RunView(
+            run_id=self.id,
+            model=model.name,
+            model_kind=model.kind,
+            benchmark_id=bench.id,
+            benchmark=bench.row.name,
+            program_sha256=bench.row.program_sha256,
+            evaluation_sha256=bench.row.evaluation_sha256,
+            questions=tuple(self.questions),
+            traces=tuple(self.traces()),
+            seen=frozenset(catalogue.seen_keys(self.place.store, model)),
+            link=self.link,
+        )
+
+
+class PlanRecord(_Record):
+    """A recorded plan."""
+
+    table = PlanRow
+
+    @property
+    def plan(self) -> Plan:
+        """The plan itself; StateError if it was changed since it was shown."""
+        return gate.load(self.row)
+
+    @property
+    def hash(self) -> str:
+        return str(self.row.hash)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The frozen training rows."""
+        return read_jsonl(self.folder / "rows.jsonl")
+
+    def table(self) -> pl.DataFrame:
+        """The plan as a person reads it: columns setting, value, basis (of an estimate)."""
+        plan = self.plan
+        rows = [{"setting": k, "value": str(v), "basis": ""} for k, v in plan_settings(plan)]
+        rows += [
+            {"setting": f"estimated {k}", "value": f"{e.value:,.0f} {e.unit}", "basis": e.basis}
+            for k, e in plan.estimates.items()
+        ]
+        rows += [{"setting": "warning", "value": w, "basis": ""} for w in plan.warnings]
+        return pl.DataFrame([{"setting": "hash", "value": self.hash, "basis": ""}, *rows])
+
+    def summary(self) -> dict[str, Any]:
+        """Everything the plan says, flat enough to print: what the person confirms."""
+        plan = self.plan
+        told = plan.to_dict()
+        told["seen"] = len(plan.seen)
+        return {"plan": self.id, "hash": self.hash, "state": self.row.state, **told}
+
+
+class Job(_Record):
+    """A confirmed plan at work in its own process."""
+
+    table = JobRow
+
+    @property
+    def state(self) -> str:
+        """queued, running, finished, failed, stopped; one whose process is gone is failed."""
+        state = str(self.row.state)
+        if state in ("queued", "running") and not jobs.alive(self.folder):
+            state = str(self.row.state)  # it may have ended between the two looks
+            return "failed" if state in ("queued", "running") else state
+        return state
+
+    @property
+    def model(self) -> Model | None:
+        """The trained model, once it landed."""
+        id = self.row.model_id
+        return Model(self.place, id) if id else None
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """Rows of metrics.jsonl: step, loss and what else the trainer logged."""
+        return read_jsonl(self.folder / "metrics.jsonl")
+
+    def logs(self, lines: int = 20) -> list[str]:
+        """The last lines of its log."""
+        return jobs.tail(self.folder, lines)
+
+    def status(self) -> dict[str, Any]:
+        """state, step of steps, newest loss; result when finished, last lines when failed."""
+        row, state, metrics = self.row, self.state, self.metrics()
+        told: dict[str, Any] = {"job": self.id, "plan": row.plan_id, "state": state}
+        steps = [m for m in metrics if "loss" in m]
+        if steps:
+            told |= {"step": steps[-1]["step"], "loss": steps[-1]["loss"]}
+        if state == "finished":
+            model = self.model
+            told |= {"model": model.row.name if model else None, **row.result}
+        if state == "failed":
+            told |= {"error": row.error or "its process is gone", "log": self.logs(5)}
+        return told
+
+    def resume(self) -> Job:
+        """Itself, started again from its last checkpoint; StateError unless it failed or was stopped."""
+        state = self.state
+        if state not in ("failed", "stopped"):
+            raise StateError(
+                f"job {self.id} is {state}", got=state, allowed=["failed", "stopped"]
+            )
+        self.place.store.change(JobRow, self.id, state="queued", error="")
+        jobs.spawn(self.place.path, self.id, self.folder)
+        return self
+
+    def stop(self) -> Job:
+        """Itself, its process ended."""
+        if self.state not in ("queued", "running"):
+            raise StateError(f"job {self.id} is {self.state}: nothing to stop", got=self.state)
+        jobs.stop(self.folder)
+        self.place.store.change(JobRow, self.id, state="stopped", finished=now())
+        return self
+
+    def wait(
+        self, on_metrics: Callable[[dict[str, Any]], None] | None = None, poll_s: float = 0.5
+    ) -> Job:
+        """Itself, once it has ended; StateError with its last log lines if it failed."""
+        told = 0
+        while True:
+            state = self.state
+            rows = self.metrics()
+            for row in rows[told:] if on_metrics else []:
+                on_metrics(row)  # type: ignore[misc]
+            told = len(rows)
+            if state not in ("queued", "running"):
+                break
+            time.sleep(poll_s)
+        if state != "finished":
+            raise StateError(
+                f"job {self.id} {state}: {self.row.error or ' | '.join(self.logs(3))}",
+                got=state,
+                allowed=["finished"],
+                next=f"benchgen logs job_id={self.id}, then benchgen resume job_id={self.id}",
+            )
+        return self
+
+
+def plan_settings(plan: Plan) -> list[tuple[str, Any]]:
+    """(setting, value) of everything that would run, in a fixed order, for tables and panels."""
+    fields = dataclasses.asdict(plan)
+    rows: list[tuple[str, Any]] = [
+        ("job_type", plan.job_type),
+        ("base_model", plan.base_model),
+        ("model", plan.name),
+    ]
+    for part in ("dataset", "hyperparameters", "device"):
+        rows += [(key, value) for key, value in sorted(fields[part].items())]
+    return rows

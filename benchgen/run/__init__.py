@@ -1,0 +1,1 @@
+"""One model on one benchmark: asking the questions (`runner`) and adding up the answers (`metrics`)."""

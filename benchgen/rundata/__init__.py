@@ -1,0 +1,1 @@
+"""What a finished run shows: views of its traces, and training rows made from them."""

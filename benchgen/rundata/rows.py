@@ -1,0 +1,126 @@
+"""Training rows: from what runs showed, or from a dataset file. A row is prompt messages and one answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from benchgen.benchmark.prompts import worked_answer
+from benchgen.errors import DataError, NotFound
+from benchgen.rundata.select import check_mode, chosen
+from benchgen.types import Evaluation, Message, Question, Record, Trace, sha256
+
+FORMATS = {
+    ".jsonl": pl.read_ndjson,
+    ".json": pl.read_json,
+    ".csv": pl.read_csv,
+    ".parquet": pl.read_parquet,
+}
+SHAPES = "prompt + completion, or messages (role and content) that end with the assistant's"
+
+
+@dataclass(frozen=True)
+class TrainingRow(Record):
+    """What is asked, and the answer that is learnt. `key` is the question's, or a hash of the row."""
+
+    key: str
+    messages: tuple[Message, ...]
+    completion: str
+
+
+@dataclass(frozen=True)
+class RunData:
+    """One finished run, as the rows need it."""
+
+    questions: Sequence[Question]
+    evaluation: Evaluation
+    traces: Sequence[Trace]
+
+
+def rows_from_runs(runs: Iterable[RunData], mode: str) -> list[TrainingRow]:
+    """distill: the right replies as given; failures: the worked answers of questions answered wrong.
+
+    The prompt is the one that was asked, so training and evaluation cannot differ. Equal rows count once.
+    """
+    check_mode(mode)
+    if mode == "all":
+        raise DataError(
+            "mode=all shows every question and cannot be trained on",
+            got="all",
+            allowed=["failures", "distill"],
+        )
+    rows: dict[tuple[str, str], TrainingRow] = {}
+    for run in runs:
+        by_key = {q.key: q for q in run.questions}
+        for trace in run.traces:
+            if not chosen(trace, mode):
+                continue
+            question = by_key[trace.key]
+            text = trace.reply if mode == "distill" else worked_answer(question, run.evaluation)
+            row = TrainingRow(trace.key, trace.messages, text.strip())
+            rows.setdefault((row.key, row.completion), row)
+    if not rows:
+        what = "right answers" if mode == "distill" else "wrong answers"
+        raise DataError(
+            f"these runs hold no {what}, so mode={mode} has nothing to train on",
+            got=0,
+            next="look at them with benchgen dataset run_id=… mode=all",
+        )
+    return list(rows.values())
+
+
+def rows_from_file(path: Path) -> list[TrainingRow]:
+    """Rows of a JSONL, JSON, CSV or Parquet file; DataError names the row that cannot be used."""
+    if not path.exists():
+        raise NotFound(f"there is no file {path}", got=str(path), next="dataset=FILE")
+    reader = FORMATS.get(path.suffix.lower())
+    if reader is None:
+        raise DataError(f"{path} is not a dataset file", got=path.suffix, allowed=sorted(FORMATS))
+    try:
+        table = reader(path)
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read: {error}", got=str(path)) from error
+    rows = [_row(record, number, path) for number, record in enumerate(table.to_dicts(), 1)]
+    if not rows:
+        raise DataError(f"{path} holds no rows", got=0, allowed="at least 1 row of " + SHAPES)
+    return rows
+
+
+def _row(record: dict[str, Any], number: int, path: Path) -> TrainingRow:
+    if "messages" in record:
+        messages, completion = _split(record["messages"])
+    else:
+        prompt, completion = record.get("prompt"), record.get("completion")
+        messages = ({"role": "user", "content": prompt},) if isinstance(prompt, str) else ()
+    if not messages or not isinstance(completion, str) or not completion.strip():
+        raise DataError(
+            f"row {number} of {path} cannot be trained on",
+            got=sorted(k for k, v in record.items() if v not in (None, "")),
+            allowed=SHAPES,
+        )
+    key = sha256([list(messages), completion])[:16]
+    return TrainingRow(key, messages, completion.strip())
+
+
+def _split(messages: Any) -> tuple[tuple[Message, ...], str | None]:
+    """(prompt messages, last assistant message); () where the list is not a chat."""
+    if isinstance(messages, str):
+        try:
+            messages = json.loads(messages)
+        except ValueError:
+            return (), None
+    fits = isinstance(messages, list) and all(
+        isinstance(m, dict)
+        and m.get("role") in ("system", "user", "assistant")
+        and isinstance(m.get("content"), str)
+        for m in messages
+    )
+    if not fits or len(messages) < 2 or messages[-1]["role"] != "assistant":
+        return (), None
+    chat = tuple({"role": m["role"], "content": m["content"]} for m in messages)
+    return chat[:-1], chat[-1]["content"]

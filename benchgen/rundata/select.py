@@ -1,0 +1,65 @@
+"""A finished run as a table: mode `failures`, `all` or `distill`, one row a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from benchgen.errors import InputError
+from benchgen.types import MODES, Question, Trace
+
+SCHEMA = {
+    "key": pl.String,
+    "category": pl.String,
+    "difficulty": pl.String,
+    "prompt": pl.String,
+    "choices": pl.List(pl.String),
+    "target": pl.String,
+    "extracted": pl.String,
+    "correct": pl.Boolean,
+    "status": pl.String,
+    "reason": pl.String,
+    "reply": pl.String,
+}
+
+
+def check_mode(mode: str) -> str:
+    """The mode itself; InputError with the three names for any other."""
+    if mode not in MODES:
+        raise InputError(f"mode={mode} is not known", got=mode, allowed=MODES, next="mode=failures")
+    return mode
+
+
+def chosen(trace: Trace, mode: str) -> bool:
+    """Whether a mode shows this trace: failures = scored and wrong, distill = scored and right."""
+    return mode == "all" or trace.correct is (mode == "distill")
+
+
+def frame(
+    questions: Sequence[Question], traces: Sequence[Trace], mode: str = "failures"
+) -> pl.DataFrame:
+    """Rows of the mode in question order; columns of SCHEMA, `reply` in full, `correct` null = unmeasured."""
+    check_mode(mode)
+    by_key = {q.key: q for q in questions}
+    rows = []
+    for trace in traces:
+        if not chosen(trace, mode):
+            continue
+        question = by_key[trace.key]
+        rows.append(
+            {
+                "key": trace.key,
+                "category": question.category,
+                "difficulty": question.difficulty,
+                "prompt": question.prompt,
+                "choices": list(question.choices),
+                "target": question.target_text,
+                "extracted": trace.extracted,
+                "correct": trace.correct,
+                "status": trace.status,
+                "reason": trace.reason,
+                "reply": trace.reply,
+            }
+        )
+    return pl.DataFrame(rows, schema=SCHEMA)

@@ -1,0 +1,231 @@
+"""The records that pass between the stages: plain, frozen, versioned, no input or output.
+
+A question becomes a request, a request gets a reply, a scored reply is a trace. A plan is what a
+training would do. Each has `to_dict` for JSON and `from_dict` back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol, Self
+
+KINDS = ("mcq", "qa", "numeric", "tool", "keypoints")
+STATUSES = ("ok", "no_answer", "ambiguous", "truncated", "empty", "refused", "error")
+MODES = ("failures", "all", "distill")
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+Message = dict[str, str]
+"""{"role": "system" | "user" | "assistant", "content": text}"""
+
+
+def canonical(value: Any) -> str:
+    """JSON text that is the same for equal values: sorted keys, no spaces, no NaN."""
+    return json.dumps(
+        value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    )
+
+
+def sha256(value: Any) -> str:
+    """Hex sha256 of bytes, of text as UTF-8, or of any other value's canonical JSON."""
+    if not isinstance(value, bytes):
+        value = (value if isinstance(value, str) else canonical(value)).encode()
+    return hashlib.sha256(value).hexdigest()
+
+
+def _normal(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+class Record:
+    """`to_dict` and `from_dict` for a frozen dataclass; unknown fields of a newer file are an error."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)  # type: ignore[call-overload, no-any-return]
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        return cls(**data)
+
+
+@dataclass(frozen=True)
+class Question(Record):
+    """One item. `target` by kind: mcq a letter; qa a list of accepted texts; the rest as their scorer says."""
+
+    kind: str
+    prompt: str
+    target: Any
+    choices: tuple[str, ...] = ()
+    category: str = ""
+    difficulty: str = ""
+    language: str = "en"
+    rationale: str = ""
+    """The worked answer: what leads to the target, without the line that states it."""
+    source: str = ""
+    """Where the key follows from: facts of a table, a passage of a document."""
+    template: str = ""
+    """The author's template or task, so that two questions of one template are known as such."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "choices", tuple(self.choices))
+
+    @property
+    def target_text(self) -> str:
+        """The right answer as text: the right option's text for mcq, the first accepted text for qa."""
+        if self.kind == "mcq":
+            return self.choices[LETTERS.index(self.target)]
+        if isinstance(self.target, list):
+            return str(self.target[0]) if self.target else ""
+        return str(self.target)
+
+    @cached_property
+    def key(self) -> str:
+        """Identity: hash of kind, normalised prompt, sorted option texts and target text, nothing else.
+
+        16 hex digits; survives reordered options, renumbering and relabelled categories.
+        """
+        target = [self.target_text] if self.kind == "mcq" else self.target
+        body = [self.kind, _normal(self.prompt), sorted(map(_normal, self.choices)), target]
+        return sha256(body)[:16]
+
+
+@dataclass(frozen=True)
+class Evaluation(Record):
+    """How a benchmark is asked: data only, frozen into it as `evaluation.json`, read by `benchmark/prompts.py`."""
+
+    renderer: int = 1
+    system: str = ""
+    """System message; empty = none is given (a model's own template may still add one)."""
+    options: str = "letters"
+    """mcq only: 'letters' (labelled lines, answer by letter) or 'names' (answer by option text)."""
+    instruction: str = ""
+    """How to end the reply; empty = the renderer's own line for the kind."""
+    max_new_tokens: int = 64
+    temperature: float = 0.0
+    stop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stop", tuple(self.stop))
+
+
+@dataclass(frozen=True)
+class Request(Record):
+    """What a model is asked."""
+
+    messages: tuple[Message, ...]
+    max_new_tokens: int = 64
+    temperature: float = 0.0
+    stop: tuple[str, ...] = ()
+    seed: int = 0
+    key: str = ""
+    """The question's key: only the reference model, which answers by it, looks at this."""
+
+
+@dataclass(frozen=True)
+class Reply(Record):
+    """What a model answered. `error` set = it was not measured (time-out, crash, endpoint)."""
+
+    text: str
+    finish_reason: str = "stop"
+    """'stop', 'length' (cut at the token limit) or 'error'."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+    error: str | None = None
+
+
+class Model(Protocol):
+    """The seam between the runner and anything that answers."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of what decides the answers (weights, tokenizer, template): never equal for two models."""
+        ...
+
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
+        """(index into `requests`, its reply), each once, in the order they finish."""
+        ...
+
+
+@dataclass(frozen=True)
+class Trace(Record):
+    """One question asked once. One line of `traces.jsonl`."""
+
+    key: str
+    messages: tuple[Message, ...]
+    reply: str
+    extracted: str | None
+    status: str
+    reason: str
+    correct: bool | None
+    """None = not measured; never counted as wrong."""
+    value: float | None
+    finish_reason: str = "stop"
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+    version: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "messages", tuple(self.messages))
+
+
+@dataclass(frozen=True)
+class Estimate(Record):
+    """A predicted figure and what it rests on."""
+
+    value: float
+    unit: str
+    basis: str
+
+
+@dataclass(frozen=True)
+class Plan(Record):
+    """Exactly what a job would do. `hash` binds it; building one starts nothing."""
+
+    job_type: str
+    """lora | from-run (grpo, continue, merge in later releases)"""
+    base_model: str
+    """Hugging Face id, or the embedded model's own id."""
+    base: dict[str, Any]
+    """How the base is loaded: catalogue name, source, fingerprint."""
+    dataset: dict[str, Any]
+    """source, mode, rows (number), sha256 of the frozen rows file."""
+    hyperparameters: dict[str, Any]
+    device: dict[str, Any]
+    """trainer (trl | unsloth), device, dtype, threads."""
+    name: str
+    """Catalogue name of the model that will land."""
+    estimates: dict[str, Estimate] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
+    """Sorted keys of every question of the runs the rows were chosen from, and the base's own."""
+    version: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "warnings", tuple(self.warnings))
+        object.__setattr__(self, "seen", tuple(self.seen))
+        object.__setattr__(
+            self,
+            "estimates",
+            {
+                k: v if isinstance(v, Estimate) else Estimate(**v)
+                for k, v in self.estimates.items()
+            },
+        )
+
+    @cached_property
+    def hash(self) -> str:
+        """12 hex digits over all that will run; estimates and warnings are not part of it."""
+        body = self.to_dict()
+        for told in ("estimates", "warnings"):
+            del body[told]
+        return sha256(body)[:12]

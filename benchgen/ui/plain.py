@@ -1,0 +1,255 @@
+"""The terminal: progress on the error stream as work goes on, results as tables on standard output."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from benchgen.loop import Watcher
+from benchgen.records import PlanRecord, plan_settings
+
+Result = Mapping[str, Any]
+WIDTH = 140
+UNLISTED = ("owner", "created")
+"""Columns of lists that a terminal leaves out; `output=json` has them."""
+
+
+class Screen:
+    """Standard output for results, the error stream for what happens meanwhile."""
+
+    def __init__(self, quiet_output: bool = False) -> None:
+        self.out, self.err = (_console(stream) for stream in (sys.stdout, sys.stderr))
+        self.story = self.err if quiet_output else self.out
+
+    @contextmanager
+    def bar(self, label: str) -> Iterator[Callable[[int, int], None]]:
+        """A callback (done, total) that moves a progress bar."""
+        progress = _progress(self.err)
+        task = progress.add_task(escape(label), total=None)
+
+        def move(done: int, total: int) -> None:
+            progress.start()  # only now: work that is refused shows no bar
+            progress.update(task, completed=done, total=total)
+
+        try:
+            yield move
+        finally:
+            progress.stop()
+
+    @contextmanager
+    def watch(self) -> Iterator[Watcher]:
+        """A loop's watcher: one bar a stage, the plan in full before it is decided."""
+        with _progress(self.err) as progress:
+            tasks: list[TaskID] = []
+            steps = 0
+
+            def stage(name: str) -> None:
+                if tasks:
+                    progress.update(tasks[-1], visible=True)
+                tasks.append(progress.add_task(escape(name), total=None))
+
+            def move(done: int, total: int) -> None:
+                progress.update(tasks[-1], completed=done, total=total)
+
+            def metrics(row: dict[str, Any]) -> None:
+                if "loss" in row:
+                    label = f"train, loss {row['loss']:.2f}"
+                    progress.update(tasks[-1], completed=row["step"], total=steps, description=label)
+
+            def plan(record: PlanRecord) -> None:
+                nonlocal steps
+                steps = round(record.plan.estimates["steps"].value)
+                self.plan(record)
+
+            yield Watcher(stage=stage, progress=move, metrics=metrics, plan=plan)
+
+    def plan(self, record: PlanRecord) -> None:
+        """The plan as it will run: settings, estimates with their basis, warnings."""
+        plan = record.plan
+        table = _table(f"Plan {record.id}, hash {record.hash}: nothing has started", "setting", "value")
+        for name, value in plan_settings(plan):
+            table.add_row(name, _text(value))
+        for name, estimate in plan.estimates.items():
+            shown = f"about {estimate.value:,.0f} {estimate.unit} ({estimate.basis})"
+            table.add_row(f"estimated {name}", escape(shown))
+        self.story.print(table)
+        for warning in plan.warnings:
+            self.story.print(f"[yellow]note:[/] {escape(warning)}")
+
+    def result(self, verb: str, result: Result) -> None:
+        """A verb's result as a person reads it."""
+        shown = {
+            "loop": self._loop,
+            "plan": self._plan,
+            "compare": self._compare,
+            "dataset": self._dataset,
+            "doctor": self._doctor,
+            "logs": self._logs,
+        }.get(verb)
+        if shown is not None:
+            shown(result)
+        elif verb in result and isinstance(result[verb], list):
+            self._rows(verb, result[verb])
+        else:
+            self._fields(result)
+
+    def _fields(self, result: Result, title: str = "") -> None:
+        table = _table(title, "", "")
+        for name, value in result.items():
+            if isinstance(value, Mapping) and all(isinstance(v, Mapping) for v in value.values()):
+                shown = "\n".join(f"{k}: {_share(v)}" for k, v in value.items())
+                table.add_row(name, escape(shown))
+            else:
+                table.add_row(name, _text(value))
+        self.out.print(table)
+
+    def _rows(self, title: str, rows: Sequence[Result]) -> None:
+        if not rows:
+            self.out.print(f"no {title} yet")
+            return
+        names = [name for name in rows[0] if name not in UNLISTED]
+        table = _table("", *names)
+        for row in rows:
+            table.add_row(*(_path(row[n]) if n == "link" else _text(row[n]) for n in names))
+        self.out.print(table)
+
+    def _plan(self, result: Result) -> None:
+        parts = ("dataset", "hyperparameters", "device")
+        flat = {k: v for k, v in result.items() if k not in (*parts, "base", "estimates")}
+        for part in parts:
+            flat |= result[part]
+        for name, told in result["estimates"].items():
+            flat[f"estimated {name}"] = f"about {told['value']:,.0f} {told['unit']} ({told['basis']})"
+        self._fields(flat, f"Plan {result['plan']}, hash {result['hash']}: nothing has started")
+        self.out.print(f"To start it: benchgen confirm plan_id={result['plan']} answer=yes")
+
+    def _loop(self, result: Result) -> None:
+        if "report" not in result:
+            self.out.print(f"Nothing has started. To train: {escape(result['next'])}")
+            return
+        for part, title in (("same", "Trained on these questions"), ("held_out", "Held-out questions")):
+            table = _table(title, "model", "score", "95 % interval", "right/scored/asked", "")
+            for row in result["scores"][part]:
+                low, high = row["ci"]
+                counts = _counts(row)
+                table.add_row(
+                    escape(row["model"]), _percent(row["score"]), f"{low:.1%} to {high:.1%}", counts, escape(row["label"])
+                )
+            self.out.print(table)
+            pair = result[part]
+            low, high = pair["ci"]
+            self.out.print(
+                f"trained minus base: {pair['delta']:+.1%} points [{low:+.1%}, {high:+.1%}], "
+                f"n={pair['n']}, {pair['wins']} wins, {pair['losses']} losses, "
+                f"exact McNemar p={pair['p']:.2g}: {pair['verdict']}\n"
+            )
+        table = _table("Seconds", "stage", "s")
+        for stage, seconds in result["seconds"].items():
+            table.add_row(escape(stage), f"{seconds:.1f}")
+        table.add_row("all stages", f"{sum(result['seconds'].values()):.1f}")
+        self.out.print(table)
+        self.out.print(f"Report: {escape(result['report'])}")
+
+    def _compare(self, result: Result) -> None:
+        table = _table("", "run", "model", "benchmark", "score", "95 % interval", "right/scored/asked", "", "page")
+        for row in result["rows"]:
+            low, high = row["ci"]
+            counts = _counts(row)
+            cells = (row["run_id"], row["model"], row["benchmark"], _percent(row["score"]))
+            shown = (*cells, f"{low:.1%} to {high:.1%}", counts, row["label"], row["link"])
+            table.add_row(*map(_text, shown[:-1]), _path(shown[-1]))
+        self.out.print(table)
+        for pair in result["pairs"]:
+            told = pair["result"]
+            if told["delta"] is None:
+                continue
+            low, high = told["ci"]
+            self.out.print(
+                f"run {pair['run']} minus run {pair['baseline']} ({pair['part']}): "
+                f"{told['delta']:+.1%} [{low:+.1%}, {high:+.1%}], n={told['n']}, "
+                f"{told['wins']} wins, {told['losses']} losses, p={told['p']:.2g}: {pair['verdict']}"
+            )
+        for warning in result["warnings"]:
+            self.out.print(f"[yellow]note:[/] {escape(warning)}")
+
+    def _dataset(self, result: Result) -> None:
+        if "data" not in result:
+            self._fields(result)
+            return
+        table = _table(f"run {result['run']}, mode {result['mode']}: {result['rows']} rows")
+        for name in ("prompt", "target", "extracted", "status", "reply"):
+            table.add_column(name, overflow="fold")
+        for row in result["data"]:
+            table.add_row(*(_text(row[c], 300) for c in ("prompt", "target", "extracted", "status", "reply")))
+        self.out.print(table)
+
+    def _logs(self, result: Result) -> None:
+        for line in result["lines"]:
+            self.out.print(escape(line))
+
+    def _doctor(self, result: Result) -> None:
+        table = _table("", "", "check", "found", "wanted", "next")
+        for check in result["checks"]:
+            mark = "[green]ok[/]" if check["ok"] else "[red]--[/]"
+            table.add_row(mark, *(_text(check[k]) for k in ("name", "found", "wanted", "next")))
+        self.out.print(table)
+
+
+def _console(stream: TextIO) -> Console:
+    """As wide as the terminal; wide enough for tables where there is none."""
+    width = None if stream.isatty() else WIDTH
+    return Console(file=stream, highlight=False, soft_wrap=False, width=width)
+
+
+def _path(value: Any) -> str:
+    """A path as short as it is still right from here."""
+    path = Path(str(value))
+    return escape(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        refresh_per_second=4,
+    )
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=escape(title) or None, title_justify="left", header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _text(value: Any, limit: int = 2000) -> str:
+    """A value as safe text: markup that came from a model or a file is shown, not obeyed."""
+    if value is None:
+        return "-"
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return escape(text if len(text) <= limit else text[:limit] + "…")
+
+
+def _percent(score: float | None) -> str:
+    return "-" if score is None else f"{score:.1%}"
+
+
+def _counts(row: Result) -> str:
+    return f"{row['right']}/{row['scored']}/{row['asked']}"
+
+
+def _share(told: Result) -> str:
+    if "right" not in told:
+        return str(dict(told))
+    return f"{told['right']}/{told['scored']} {_percent(told['score'])}"

@@ -1,0 +1,129 @@
+"""The process of a job: `python -m benchgen.worker WORKSPACE JOB_ID`.
+
+It checks that what it is about to run is what was confirmed, waits for the device, trains, and records
+the model. Killed at any moment it leaves a job that `resume` takes up at the last checkpoint.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from benchgen import jobs
+from benchgen.errors import BenchgenError, StateError, TrainingError
+from benchgen.models import catalogue
+from benchgen.models.fingerprint import weights_fingerprint
+from benchgen.plan import gate
+from benchgen.store import JobRow, ModelRow, PlanRow, now
+from benchgen.types import Plan, canonical, sha256
+from benchgen.records import Job, PlanRecord
+from benchgen.workspace import Workspace
+
+
+def main(argv: list[str]) -> int:
+    """0 when the job finished; 1 when it failed, with the reason in its record and log."""
+    workspace, job_id = Workspace(argv[0]), int(argv[1])
+    job = workspace.job(job_id)
+    with jobs.record_lock(job.folder), jobs.beating(job.folder):
+        try:
+            work(workspace, job)
+            return 0
+        except Exception as error:  # noqa: BLE001 - whatever it is, the record must say so
+            if not isinstance(error, BenchgenError):
+                traceback.print_exc()
+            print(f"failed: {error}", flush=True)
+            workspace.store.change(
+                JobRow, job.id, state="failed", error=str(error)[:1000], finished=now()
+            )
+            return 1
+
+
+def work(workspace: Workspace, job: Job) -> None:
+    """Train what the job's plan says and land the model."""
+    record = PlanRecord(workspace.place, job.row.plan_id)
+    plan, rows = checked(workspace, record)
+    with jobs.device_lock(plan.device["kind"], on_wait=lambda: print("waiting for the device")):
+        workspace.store.change(JobRow, job.id, state="running")
+        outcome = train(workspace, plan, rows, job.folder)
+    land(workspace, job, plan, outcome)
+
+
+def checked(workspace: Workspace, record: PlanRecord) -> tuple[Plan, list[dict[str, Any]]]:
+    """The confirmed plan and its rows; StateError if plan, rows or base changed since."""
+    plan = gate.load(workspace.store.get(PlanRow, record.id))
+    rows = record.rows()
+    if sha256(rows) != plan.dataset["sha256"]:
+        raise StateError("the training rows changed since the plan was made", next="plan again")
+    base = catalogue.find(workspace.store, plan.base["name"])
+    folder = Path(catalogue.weights(base))
+    if folder.is_dir() and weights_fingerprint(folder) != plan.base["fingerprint"]:
+        raise StateError("the base model changed since the plan was made", next="plan again")
+    return plan, rows
+
+
+def train(
+    workspace: Workspace, plan: Plan, rows: list[dict[str, Any]], folder: Path
+) -> dict[str, Any]:
+    """The trainer's outcome; the adapter lies in the job's folder afterwards."""
+    if plan.device["trainer"] == "unsloth":
+        import unsloth  # noqa: F401 - must come before trl, transformers and peft
+
+    from benchgen.train.sft import SFTSettings, train_lora
+
+    base = catalogue.find(workspace.store, plan.base["name"])
+    settings = SFTSettings(**plan.hyperparameters)
+    with (folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
+
+        def write(row: dict[str, Any]) -> None:
+            file.write(canonical(row) + "\n")
+            file.flush()
+
+        outcome = train_lora(
+            catalogue.weights(base),
+            rows,
+            settings,
+            folder,
+            trainer=plan.device["trainer"],
+            device=plan.device["kind"],
+            dtype=plan.device["dtype"],
+            revision=plan.base["revision"],
+            on_metrics=write,
+            resume=True,
+        )
+    return outcome.to_dict()
+
+
+def land(workspace: Workspace, job: Job, plan: Plan, outcome: dict[str, Any]) -> None:
+    """Record the adapter as a model of the catalogue, and the job as finished, in one transaction."""
+    store = workspace.store
+    parent = catalogue.record(
+        store, catalogue.find(store, plan.base["name"]), workspace.user
+    )
+    adapter = Path(outcome["adapter_path"])
+    if not (adapter / "adapter_config.json").exists():
+        raise TrainingError("training ended without an adapter")
+    model = ModelRow(
+        owner=workspace.user,
+        name=plan.name,
+        kind="adapter",
+        spec={
+            "adapter": str(adapter.relative_to(workspace.path)),
+            "adapter_sha256": outcome["adapter_sha256"],
+        },
+        parent_id=parent.id,
+        job_id=job.id,
+        seen=list(plan.seen),
+    )
+    outcome = {**outcome, "adapter_path": model.spec["adapter"]}
+    with store.write() as session:
+        session.add(model)
+        session.flush()
+        row = session.get_one(JobRow, job.id)
+        row.state, row.model_id, row.result, row.finished = "finished", model.id, outcome, now()
+    print(f"model {model.name} is in the catalogue", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

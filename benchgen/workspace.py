@@ -1,0 +1,550 @@
+"""The facade: everything a person can do, by Python, chat or command line, on one folder of records.
+
+    ws = benchgen.Workspace("workspace")
+    bench = ws.create(ws.author("solar_system_basics")); bench.publish()
+    run = ws.run(bench, "smollm2_135m")
+    plan = ws.plan("from_run", run=run, mode="failures"); job = ws.confirm(plan, "yes"); job.wait()
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from benchgen import config, jobs
+from benchgen.author.table import Draft, write_benchmark
+from benchgen.benchmark import registry
+from benchgen.benchmark.prompts import worked_answer
+from benchgen.compare.paired import Comparison, compare_runs
+from benchgen.compare.report import ReportView, benchmark_page, run_page, write_report
+from benchgen.errors import ConfigError, InputError, StateError
+from benchgen.models import catalogue
+from benchgen.models.device import detect
+from benchgen.models.fingerprint import weights_fingerprint
+from benchgen.plan import gate, planner
+from benchgen.rundata.rows import RunData, TrainingRow, rows_from_file, rows_from_runs
+from benchgen.run import runner
+from benchgen.run.metrics import summary
+from benchgen.records import EVALUATION, PAGE, PROGRAM, QUESTIONS, Benchmark, Job, Model, Place, PlanRecord, Run
+from benchgen.store import (
+    BenchmarkRow,
+    JobRow,
+    ModelRow,
+    PlanRow,
+    Row,
+    RunRow,
+    Store,
+    now,
+    read_json,
+    write_atomic,
+    write_json,
+    write_jsonl,
+)
+from benchgen.types import Plan, Trace, sha256
+
+
+class Workspace:
+    """A folder of benchmarks, runs, models, plans and jobs; made when the first of them is."""
+
+    def __init__(self, path: str | Path | None = None, *, user: str | None = None) -> None:
+        """`path` as given, else BENCHGEN_WORKSPACE, else ./workspace."""
+        found = path or os.environ.get("BENCHGEN_WORKSPACE") or "workspace"
+        self.path = Path(found).expanduser().resolve()
+        self.user = user or config.user_name()
+        self.store = Store(self.path / "benchgen.db")
+        self.place = Place(self.path, self.store, self.user)
+
+    # -------------------------------------------------------------------------------- benchmarks
+
+    def author(self, what: str | config.BenchmarkConfig) -> Draft:
+        """Checked questions that are not yet a benchmark; `what` names a config of conf/benchmark/."""
+        spec = config.load_benchmark(what) if isinstance(what, str) else what
+        taken: set[str] = set()
+        for other in spec.exclude:
+            taken |= {q.key for q in self.author(other).questions}
+        return write_benchmark(spec, frozenset(taken))
+
+    def create(self, draft: Draft) -> Benchmark:
+        """A benchmark in state draft, with the scoring program and evaluation frozen into it."""
+        kinds = sorted({q.kind for q in draft.questions})
+        row = self.store.add(
+            BenchmarkRow(
+                owner=self.user,
+                name=draft.name,
+                state="writing",
+                kind=kinds[0] if len(kinds) == 1 else "mixed",
+                questions=len(draft.questions),
+                questions_sha256="",
+                evaluation_sha256="",
+                program_sha256="",
+                spec={"config": draft.config, "report": draft.report},
+            )
+        )
+        bench = Benchmark(self.place, row.id)
+        hashes = {
+            "questions_sha256": registry.write_questions(bench.folder / QUESTIONS, draft.questions),
+            "evaluation_sha256": registry.write_evaluation(
+                bench.folder / EVALUATION, draft.evaluation
+            ),
+            "program_sha256": registry.copy_program(bench.folder / PROGRAM),
+        }
+        self.store.change(BenchmarkRow, row.id, "writing", state="draft", **hashes)
+        write_atomic(bench.folder / PAGE, benchmark_page(bench.view()))
+        return bench
+
+    def benchmark(self, id: int) -> Benchmark:
+        """The benchmark with this id."""
+        self.store.get(BenchmarkRow, id)
+        return Benchmark(self.place, id)
+
+    # ------------------------------------------------------------------------------------- runs
+
+    def run(
+        self,
+        benchmark: Benchmark | int,
+        model: str | Model,
+        *,
+        limit: int | None = None,
+        seed: int = 0,
+        hardware: config.HardwareConfig | None = None,
+        progress: runner.Progress | None = None,
+    ) -> Run:
+        """A finished run of the model on the published benchmark's first `limit` questions (all)."""
+        bench = benchmark if isinstance(benchmark, Benchmark) else self.benchmark(benchmark)
+        if bench.row.state != "published":
+            raise StateError(
+                f"benchmark {bench.id} is a {bench.row.state}: only a published one runs",
+                got=bench.row.state,
+                allowed=["published"],
+                next=f"benchgen publish benchmark_id={bench.id}",
+            )
+        if limit is not None and not 0 < limit <= bench.row.questions:
+            raise InputError(
+                f"limit={limit} does not fit benchmark {bench.id}",
+                got=limit,
+                allowed=f"1 to {bench.row.questions}",
+            )
+        found = model.row if isinstance(model, Model) else catalogue.find(self.store, model)
+        row = self.store.add(
+            RunRow(
+                owner=self.user,
+                benchmark_id=bench.id,
+                model_id=catalogue.record(self.store, found, self.user).id,
+                settings={"limit": limit, "seed": seed},
+            )
+        )
+        return self.resume_run(Run(self.place, row.id), hardware=hardware, progress=progress)
+
+    def resume_run(
+        self,
+        run: Run | int,
+        *,
+        hardware: config.HardwareConfig | None = None,
+        progress: runner.Progress | None = None,
+    ) -> Run:
+        """The run, finished: questions that have a trace are not asked again."""
+        run = run if isinstance(run, Run) else self.get_run(run)
+        if run.row.state == "finished":
+            return run
+        with jobs.record_lock(run.folder), jobs.beating(run.folder):
+            started = time.monotonic()
+            try:
+                traces = self._answer(run, hardware or config.HardwareConfig(), progress)
+            except Exception as error:
+                self.store.change(RunRow, run.id, state="failed", error=str(error)[:1000])
+                raise
+            self._finish(run, traces, run.row.seconds + time.monotonic() - started)
+        return run
+
+    def get_run(self, id: int) -> Run:
+        """The run with this id."""
+        self.store.get(RunRow, id)
+        return Run(self.place, id)
+
+    def _answer(
+        self, run: Run, hardware: config.HardwareConfig, progress: runner.Progress | None
+    ) -> list[Trace]:
+        bench, row = run.benchmark, run.row
+        answers = {q.key: worked_answer(q, bench.evaluation) for q in run.questions}
+        task = runner.Task(run.questions, bench.evaluation, bench.scorer(), row.settings["seed"])
+        path = run.folder / "traces.jsonl"
+        device = planner.choose_device(hardware).kind
+        needs_device = run.model.row.kind != "reference"
+        with jobs.device_lock(device if needs_device else f"none-{self.path.name}-{run.id}"):
+            model = catalogue.load(self.store, run.model.row, self.path, hardware, answers)
+            if row.fingerprint and row.fingerprint != model.fingerprint:
+                raise StateError(
+                    f"model {model.name} is not the one that run {run.id} was begun with",
+                    got=model.fingerprint,
+                    allowed=[row.fingerprint],
+                    next="begin a new run",
+                )
+            self.store.change(
+                RunRow, run.id, state="running", fingerprint=model.fingerprint, error=""
+            )
+            return runner.run(task, model, path, progress)
+
+    def _finish(self, run: Run, traces: Sequence[Trace], seconds: float) -> None:
+        result = summary(traces, run.questions)
+        columns = pl.DataFrame([t.to_dict() for t in traces], infer_schema_length=None)
+        columns.write_parquet(run.folder / "traces.parquet")
+        self.store.change(
+            RunRow,
+            run.id,
+            state="finished",
+            summary=result,
+            seconds=round(seconds, 2),
+            traces_sha256=sha256((run.folder / "traces.jsonl").read_bytes()),
+            finished=now(),
+        )
+        write_atomic(run.folder / PAGE, run_page(run.view()))
+
+    # ------------------------------------------------------------------------- plans and jobs
+
+    def plan(
+        self,
+        recipe: str | config.RecipeConfig,
+        *,
+        run: Run | int | Sequence[Run | int] | None = None,
+        mode: str = "failures",
+        dataset: str | Path | None = None,
+        base_model: str | None = None,
+        name: str | None = None,
+        trainer: str = "auto",
+        hardware: config.HardwareConfig | None = None,
+        seed: int = 0,
+        **settings: Any,
+    ) -> PlanRecord:
+        """What a training would do, frozen under a hash; starts nothing. `settings` change the recipe."""
+        chosen = config.load_recipe(recipe, **settings) if isinstance(recipe, str) else recipe
+        if chosen.name == "from_run":
+            runs = self._runs(run)
+            rows, seen = self._rows_from(runs, mode)
+            source = "runs " + ", ".join(str(r.id) for r in runs)
+            base_model = base_model or self._base_of(runs)
+        else:
+            if dataset is None:
+                raise ConfigError(
+                    f"recipe={chosen.name} needs a dataset", next="dataset=FILE, or recipe=from_run"
+                )
+            rows, seen, source = rows_from_file(Path(dataset)), frozenset[str](), str(dataset)
+        if base_model is None:
+            raise ConfigError(
+                "the plan needs a base model", next="base_model=smollm2_135m or a Hugging Face id"
+            )
+        row = catalogue.check_trainable(catalogue.find(self.store, base_model))
+        ask = planner.Ask(
+            job_type="from-run" if chosen.name == "from_run" else chosen.name,
+            source=source,
+            mode=mode if chosen.name == "from_run" else None,
+            name=self._free_name(name, row.name, mode if chosen.name == "from_run" else "lora"),
+            recipe=chosen,
+            trainer=trainer,
+            hardware=hardware or config.HardwareConfig(),
+            seed=seed,
+            seen=seen,
+            tokens_per_s=self._measured_speed(),
+        )
+        plan = planner.make_plan(ask, self._base(row), rows)
+        return self._record_plan(plan, rows)
+
+    def confirm(self, plan: PlanRecord | int, answer: str) -> Job:
+        """The job that `yes` starts; StateError for any other answer, which cancels the plan."""
+        id = plan if isinstance(plan, int) else plan.id
+        row = self.store.get(PlanRow, id)
+        gate.load(row)
+        job = Job(self.place, gate.decide(self.store, id, answer, self.user).id)
+        write_json(job.folder / "plan.json", {"hash": row.hash, **row.plan})
+        jobs.spawn(self.path, job.id, job.folder)
+        return job
+
+    def job(self, id: int) -> Job:
+        """The job with this id."""
+        self.store.get(JobRow, id)
+        return Job(self.place, id)
+
+    def _record_plan(self, plan: Plan, rows: Sequence[TrainingRow]) -> PlanRecord:
+        row = self.store.add(PlanRow(owner=self.user, hash=plan.hash, plan=plan.to_dict()))
+        record = PlanRecord(self.place, row.id)
+        write_jsonl(record.folder / "rows.jsonl", [r.to_dict() for r in rows])
+        return record
+
+    def _runs(self, run: Run | int | Sequence[Run | int] | None) -> list[Run]:
+        if run is None:
+            raise ConfigError(
+                "recipe=from_run needs a run", next="run_id=1, or run_id=[1,2] for several"
+            )
+        asked = [run] if isinstance(run, (Run, int)) else list(run)
+        found = [r if isinstance(r, Run) else self.get_run(r) for r in asked]
+        for one in found:
+            one.check_finished()
+        return found
+
+    def _rows_from(
+        self, runs: Sequence[Run], mode: str
+    ) -> tuple[list[TrainingRow], frozenset[str]]:
+        data = [RunData(r.questions, r.benchmark.evaluation, r.traces()) for r in runs]
+        seen = frozenset(q.key for r in runs for q in r.questions)
+        return rows_from_runs(data, mode), seen
+
+    def _base_of(self, runs: Sequence[Run]) -> str:
+        names = {r.model.row.name for r in runs}
+        model = runs[0].model.row
+        if len(names) > 1 or model.kind not in catalogue.TRAINABLE:
+            raise ConfigError(
+                f"the runs were made by {', '.join(sorted(names))}, which is not one trainable base",
+                got=sorted(names),
+                allowed=catalogue.TRAINABLE,
+                next="say which model learns: base_model=smollm2_135m",
+            )
+        return model.name
+
+    def _base(self, row: ModelRow) -> planner.Base:
+        source = catalogue.weights(row)
+        folder = Path(source) if Path(source).is_dir() else None
+        return planner.Base(
+            name=row.name,
+            id=catalogue.model_id(row),
+            folder=folder,
+            revision=row.spec.get("revision"),
+            fingerprint=weights_fingerprint(folder) if folder else "",
+            seen=frozenset(catalogue.seen_keys(self.store, row)),
+        )
+
+    def _free_name(self, name: str | None, base: str, how: str) -> str:
+        taken = set(catalogue.names(self.store))
+        pending = self.store.all(PlanRow, PlanRow.state != "cancelled")
+        taken |= {row.plan["name"] for row in pending}
+        if name is not None:
+            if name in taken:
+                raise ConfigError(
+                    f"a model named {name} is there already", got=name, next="another name=…"
+                )
+            return name
+        stem = f"{base.rsplit('/', 1)[-1]}-{how}"
+        number = next(n for n in range(1, len(taken) + 2) if f"{stem}-{n}" not in taken)
+        return f"{stem}-{number}"
+
+    def _measured_speed(self) -> float | None:
+        """Tokens a second of the newest finished job whose result tells."""
+        for row in reversed(self.store.all(JobRow, JobRow.state == "finished")):
+            if row.result.get("tokens") and row.result.get("seconds"):
+                return float(row.result["tokens"]) / float(row.result["seconds"])
+        return None
+
+    # -------------------------------------------------------------------------------- look-ups
+
+    def compare(
+        self, runs: Sequence[Run | int], baseline: Run | int | None = None
+    ) -> Comparison:
+        """Scores side by side with intervals, and paired differences from the baseline.
+
+        Without one, the baseline is the first base model among the runs that share its questions.
+        """
+        found = [r if isinstance(r, Run) else self.get_run(r) for r in runs]
+        if len(found) < 2:
+            raise InputError("a comparison needs two runs", got=len(found), next="runs=[1,2]")
+        for one in found:
+            one.check_finished()
+        first = baseline.id if isinstance(baseline, Run) else baseline
+        return compare_runs([r.view() for r in found], baseline=first)
+
+    def report(
+        self,
+        runs: Sequence[Run | int],
+        title: str = "",
+        seconds: Mapping[str, float] | None = None,
+    ) -> Path:
+        """Path of the HTML page written for these runs, with report.md, plots and their data beside it.
+
+        What cannot be worked out again later (title, stage seconds, versions of this machine) is
+        frozen in `spec.json` the first time, so that building it again gives the same bytes.
+        """
+        found = [r if isinstance(r, Run) else self.get_run(r) for r in runs]
+        comparison = self.compare(found)
+        folder = self.path / "reports" / ("runs-" + "-".join(str(r.id) for r in found))
+        spec_path = folder / "spec.json"
+        if seconds is not None or not spec_path.exists():
+            heading = title or f"Runs {', '.join(str(r.id) for r in found)}"
+            stages = [[name, value] for name, value in (seconds or {}).items()]
+            spec = {"title": heading, "seconds": stages, "environment": environment()}
+            write_json(spec_path, spec)
+        spec = read_json(spec_path)
+        job = self._training_of(found)
+        trained: dict[str, Any] = {}
+        if job is not None:
+            plan = gate.load(self.store.get(PlanRow, job.row.plan_id))
+            trained = {"plan": plan, "actual": actual_of(job), "curve": tuple(job.metrics())}
+        view = ReportView(
+            title=spec["title"],
+            runs=tuple(r.view() for r in found),
+            comparison=comparison,
+            stages=dict(spec["seconds"]),
+            commands=self._commands(found, job),
+            manifest={**spec["environment"], **self._hashes(found, job)},
+            **trained,
+        )
+        return write_report(view, folder)
+
+    def _training_of(self, runs: Sequence[Run]) -> Job | None:
+        """The newest job that made one of the runs' models."""
+        ids = sorted({r.model.row.job_id for r in runs} - {None})
+        return self.job(ids[-1]) if ids else None
+
+    def _commands(self, runs: Sequence[Run], job: Job | None) -> tuple[str, ...]:
+        lines = []
+        for run in runs:
+            settings = run.row.settings
+            limit = f" limit={settings['limit']}" if settings["limit"] else ""
+            line = f"benchgen run benchmark_id={run.benchmark.id} model={run.model.row.name}"
+            lines.append(f"{line} seed={settings['seed']}{limit}")
+        if job is not None:
+            lines.append(f"benchgen confirm plan_id={job.row.plan_id} answer=yes")
+        listed = ",".join(str(r.id) for r in runs)
+        return (*lines, f"benchgen report runs=[{listed}]")
+
+    def _hashes(self, runs: Sequence[Run], job: Job | None) -> dict[str, Any]:
+        told: dict[str, Any] = {}
+        for run in runs:
+            row, bench = run.row, run.benchmark.row
+            told[f"run {run.id}"] = {
+                "traces sha256": row.traces_sha256,
+                "model fingerprint": row.fingerprint,
+                "questions sha256": bench.questions_sha256,
+                "scoring program sha256": bench.program_sha256,
+                "evaluation sha256": bench.evaluation_sha256,
+            }
+        if job is not None:
+            plan = self.store.get(PlanRow, job.row.plan_id)
+            told[f"job {job.id}"] = {
+                "plan hash": plan.hash,
+                "training rows sha256": plan.plan["dataset"]["sha256"],
+                "adapter sha256": job.row.result.get("adapter_sha256", ""),
+            }
+        return told
+
+    def table(self, kind: str) -> pl.DataFrame:
+        """One row a record: kind is benchmarks, runs, models, plans or jobs."""
+        return {
+            "benchmarks": self.benchmarks,
+            "runs": self.runs,
+            "models": self.models,
+            "plans": self.plans,
+            "jobs": self.jobs,
+        }[kind]()
+
+    def benchmarks(self) -> pl.DataFrame:
+        """id, name, state, kind, questions, owner, created, link."""
+        rows = self.store.all(BenchmarkRow)
+        fields = ("id", "name", "state", "kind", "questions", "owner", "created")
+        return self._frame(rows, fields, lambda r: {"link": Benchmark(self.place, r.id).link})
+
+    def runs(self) -> pl.DataFrame:
+        """id, benchmark, model, state, right, scored, asked, score, low, high, seconds, link."""
+        names = {r.id: r.name for r in self.store.all(ModelRow)}
+
+        def more(row: RunRow) -> dict[str, Any]:
+            s = row.summary
+            low, high = s.get("ci") or (None, None)
+            return {
+                "benchmark": row.benchmark_id,
+                "model": names[row.model_id],
+                "state": Run(self.place, row.id).state,
+                **{k: s.get(k) for k in ("right", "scored", "asked", "score")},
+                "low": low,
+                "high": high,
+                "seconds": row.seconds,
+                "link": Run(self.place, row.id).link,
+            }
+
+        return self._frame(self.store.all(RunRow), ("id", "owner", "created"), more)
+
+    def models(self) -> pl.DataFrame:
+        """id (null = known by name, not used yet), name, kind, parent, job, seen (questions)."""
+        rows = self.store.all(ModelRow)
+        names = {r.id: r.name for r in rows}
+        recorded = set(names.values())
+        unused = [n for n in catalogue.names(self.store) if n not in recorded]
+        rows += [catalogue.find(self.store, n) for n in unused]
+        return self._frame(
+            rows,
+            ("id", "name", "kind"),
+            lambda r: {
+                "parent": names.get(r.parent_id) if r.parent_id else None,
+                "job": r.job_id,
+                "seen": len(catalogue.seen_keys(self.store, r)),
+            },
+        )
+
+    def plans(self) -> pl.DataFrame:
+        """id, state, hash, job type, base model, rows, name of the model to be, owner, created."""
+        return self._frame(
+            self.store.all(PlanRow),
+            ("id", "state", "hash", "owner", "created"),
+            lambda r: {
+                "job_type": r.plan["job_type"],
+                "base_model": r.plan["base_model"],
+                "rows": r.plan["dataset"]["rows"],
+                "model": r.plan["name"],
+            },
+        )
+
+    def jobs(self) -> pl.DataFrame:
+        """id, plan, state, model (once it landed), seconds, owner, created."""
+        names = {r.id: r.name for r in self.store.all(ModelRow)}
+        return self._frame(
+            self.store.all(JobRow),
+            ("id", "plan_id", "owner", "created"),
+            lambda r: {
+                "state": Job(self.place, r.id).state,
+                "model": names.get(r.model_id) if r.model_id else None,
+                "seconds": r.result.get("seconds"),
+            },
+        )
+
+    @staticmethod
+    def _frame(
+        rows: Sequence[Row], fields: Sequence[str], more: Callable[[Any], dict[str, Any]]
+    ) -> pl.DataFrame:
+        table = [{**{f: getattr(r, f) for f in fields}, **more(r)} for r in rows]
+        return pl.DataFrame(table, infer_schema_length=None)
+
+
+PACKAGES = ("benchgen", "torch", "transformers", "peft", "trl", "unsloth", "polars", "hydra-core")
+
+
+def environment() -> dict[str, Any]:
+    """Versions and hardware that a report names; never a path, a host or a variable's value."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            versions[name] = "not installed"
+    device = detect()
+    return {
+        "versions": versions,
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "device": f"{device.name}, {device.kind}, {device.dtype}, {device.threads} threads",
+    }
+
+
+def actual_of(job: Job) -> dict[str, float]:
+    """What a finished job took, under the names and in the units of its plan's estimates."""
+    result = job.row.result
+    found = {
+        "steps": result.get("steps"),
+        "tokens": result.get("tokens"),
+        "truncated_rows": result.get("rows_truncated"),
+        "seconds": result.get("seconds"),
+        "memory": (result.get("peak_cuda_bytes") or result.get("peak_rss_bytes") or 0) / 2**30,
+    }
+    return {name: float(value) for name, value in found.items() if value is not None}

@@ -1,0 +1,1 @@
+"""The config tree, importable as `benchgen.conf`."""

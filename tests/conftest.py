@@ -1,0 +1,134 @@
+"""What every test stands on: no network, no key, no stray settings, fixed seeds.
+
+The environment is set while this file is read, so that notebook kernels and started processes have it too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from benchgen.doctor import nvidia_driver
+
+# BENCHGEN_CACHE stays as it is: the embedded model, converted once, is used again by every test.
+KEPT = {"BENCHGEN_CACHE"}
+SECRETS = (
+    "WANDB_API_KEY",
+    "HF_TOKEN",
+    "HUGGING_FACE_HUB_TOKEN",
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+)
+for _name in [
+    n for n in os.environ if n.startswith(("BENCHGEN_", "WANDB_", "HYDRA_")) or n in SECRETS
+]:
+    if _name not in KEPT:
+        del os.environ[_name]
+os.environ.update(
+    HF_HUB_OFFLINE="1",
+    HF_HUB_DISABLE_TELEMETRY="1",
+    HF_HUB_DISABLE_PROGRESS_BARS="1",
+    WANDB_MODE="disabled",
+    MPLBACKEND="agg",
+    NO_COLOR="1",
+    COLUMNS="100",
+)
+
+hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("repeatable")
+
+_MARKED_TORCH = re.compile(r"^pytestmark\b.*\bmark\.torch\b", re.MULTILINE)
+
+
+@pytest.fixture
+def workspace_path(tmp_path: Path) -> Path:
+    """The path of a workspace that does not exist yet."""
+    return tmp_path / "workspace"
+
+
+@pytest.fixture(autouse=True)
+def _settled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Seeds fixed before each test, environment and current folder put back after it."""
+    here = Path.cwd()
+    before = dict(os.environ)
+    random.seed(0)
+    for library, seed in (("numpy", "random.seed"), ("torch", "manual_seed")):
+        function = sys.modules.get(library)
+        for part in seed.split("."):
+            function = getattr(function, part, None)
+        if callable(function):
+            function(0)
+    yield
+    os.chdir(here)
+    if os.environ != before:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _without_torch(config: pytest.Config) -> bool:
+    return "not torch" in str(config.option.markexpr)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves out whole files marked `torch` where torch is not wanted, since importing them may load it."""
+    if collection_path.suffix != ".py" or not _without_torch(config):
+        return None
+    return True if _MARKED_TORCH.search(collection_path.read_text()) else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks every executed notebook, and skips what needs a GPU where there is none."""
+    for item in items:
+        if item.path.suffix == ".ipynb":
+            item.add_marker(pytest.mark.notebook)
+        if item.get_closest_marker("gpu") and nvidia_driver() is None:
+            item.add_marker(pytest.mark.skip(reason="waits for a machine with an NVIDIA GPU"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fails the test that loads torch in a run that leaves torch out."""
+    loaded = "torch" in sys.modules
+    yield
+    if _without_torch(item.config) and not loaded and "torch" in sys.modules:
+        pytest.fail(f"{item.nodeid} loaded torch: mark it `torch`", pytrace=False)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Stops a run without torch whose test files loaded it already."""
+    if _without_torch(session.config) and "torch" in sys.modules:
+        raise pytest.UsageError(
+            "collecting the tests loaded torch: mark that file `pytestmark = pytest.mark.torch`"
+        )
+
+
+@pytest.fixture
+def base_folder(tmp_path: Path) -> Path:
+    """A model folder that can be planned with but not loaded: config and tokenizer, no weights."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    folder = tmp_path / "tiny-base"
+    folder.mkdir()
+    tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0, "star": 1}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    config = {
+        "model_type": "llama",
+        "hidden_size": 8,
+        "intermediate_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "vocab_size": 2,
+        "tie_word_embeddings": True,
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder

@@ -1,0 +1,237 @@
+"""The command line as typed: what it prints, its exit codes, and what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchgen import cli, config
+
+SMALL = ["benchmark.count=6", "benchmark.mix={}", "benchmark.categories={}"]
+
+Command = Callable[..., tuple[int, dict[str, Any]]]
+
+
+@pytest.fixture
+def cmd(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run a command line on a workspace of its own: (exit code, the JSON of its last line)."""
+
+    def run(*argv: str) -> tuple[int, dict[str, Any]]:
+        code = cli.run([argv[0], f"workspace={tmp_path / 'ws'}", "output=json", *argv[1:]])
+        told: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
+        return code, told
+
+    return run
+
+
+@pytest.fixture
+def published(cmd: Command) -> Command:
+    cmd("create", *SMALL)
+    cmd("publish", "benchmark_id=1")
+    return cmd
+
+
+@pytest.fixture
+def ran(published: Command) -> Command:
+    published("run", "benchmark_id=1", "model=reference")
+    return published
+
+
+def files(folder: Path) -> set[str]:
+    return {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+
+
+def test_create_publish_run_dataset(cmd: Command) -> None:
+    code, made = cmd("create", *SMALL)
+    assert (code, made["benchmark"], made["state"], made["questions"]) == (0, 1, "draft", 6)
+    assert set(made["first"]) == {"prompt", "target", "target_text"}
+    assert cmd("publish", "benchmark_id=1")[1]["state"] == "published"
+    code, run = cmd("run", "benchmark_id=1", "model=reference")
+    assert (code, run["run"], run["state"], run["score"]) == (0, 1, "finished", 1.0)
+    keys = "run link state score ci right scored asked by_category by_status seconds"
+    assert set(keys.split()) <= set(run)
+    assert cmd("status", "run_id=1")[1] == run
+    data = cmd("dataset", "run_id=1", "mode=distill", "rows=2")[1]
+    assert (data["rows"], len(data["data"])) == (2, 2)
+
+
+def test_dry_creates_nothing(cmd: Command, tmp_path: Path) -> None:
+    code, told = cmd("create", "dry=yes", *SMALL)
+    assert (code, told["benchmark"], told["questions"]) == (0, None, 6)
+    assert not (tmp_path / "ws").exists()
+
+
+def test_makers_leave_a_job_folder_and_look_ups_none(ran: Command, tmp_path: Path) -> None:
+    jobs = tmp_path / "ws" / "hydra"
+    assert {p.name for p in jobs.iterdir()} == {"create", "run"}
+    before = files(tmp_path / "ws")
+    for look in (["runs"], ["status", "run_id=1"], ["dataset", "run_id=1", "mode=all"], ["models"]):
+        assert ran(*look)[0] == 0
+    assert {f for f in files(tmp_path / "ws") if "-wal" not in f and "-shm" not in f} == {
+        f for f in before if "-wal" not in f and "-shm" not in f
+    }
+
+
+def test_dataset_files(ran: Command, tmp_path: Path) -> None:
+    import polars as pl
+
+    for form, read in (("jsonl", pl.read_ndjson), ("parquet", pl.read_parquet), ("csv", pl.read_csv)):
+        path = tmp_path / f"rows.{form}"
+        code, told = ran("dataset", "run_id=1", "mode=all", f"format={form}", f"path={path}")
+        assert (code, told["rows"], read(path).height) == (0, 6, 6)
+
+
+def test_a_sweep_runs_every_element(published: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _ = published("run", "benchmark_id=1", "model=reference", "seed=1,2", "-m")
+    assert code == 0
+    assert [r["id"] for r in published("runs")[1]["runs"]] == [1, 2]
+
+
+def test_plan_shows_the_asked_hyperparameters(ran: Command, base_folder: Path) -> None:
+    code, plan = ran(
+        "plan",
+        "recipe=from_run",
+        "run_id=1",
+        "mode=distill",
+        f"base_model='{base_folder}'",
+        "recipe.max_steps=7",
+        "recipe.learning_rate=2e-4",
+    )
+    assert code == 0
+    assert plan["hyperparameters"]["max_steps"] == 7
+    assert plan["hyperparameters"]["learning_rate"] == 2e-4
+    assert len(plan["hash"]) == 12
+    assert ran("jobs")[1]["jobs"] == []
+
+
+BAD = [
+    (["run", "benchmark_id=1", "model=smollm2_135"], "smollm2_135m"),
+    (["run", "benchmark_id=7", "model=reference"], "no benchmark 7"),
+    (["run", "benchmark_id=x", "model=reference"], "benchmark_id"),
+    (["run", "model=reference"], "benchmark_id="),
+    (["run", "benchmark_id=1", "model=reference", "limit=0"], "limit"),
+    (["create", "benchmark=nope"], "solar_system_basics"),
+    (["create", "benchmark.cuont=3"], "count"),
+    (["create", "+benchmark.cuont=3"], "count"),
+    (["create", "benchmark.count=0"], "1 to 2000"),
+    (["create", "benchmark.count=2001"], "1 to 2000"),
+    (["create", "benchmark.pack=nope"], "solar_system"),
+    (["create", "nokey=1"], "nokey"),
+    (["dataset", "run_id=1", "mode=wrong"], "distill"),
+    (["dataset", "run_id=9"], "no run 9"),
+    (["plan", "recipe=nope"], "from_run"),
+    (["plan", "recipe=from_run"], "run_id="),
+    (["plan", "recipe=from_run", "run_id=1", "base_model=smollm2_135m"], "no wrong answers"),
+    (["plan", "recipe=from_run", "run_id=1", "mode=distill"], "base_model="),
+    (["plan", "recipe=lora", "dataset=absent.jsonl", "base_model=smollm2_135m"], "absent.jsonl"),
+    (["confirm", "plan_id=1", "answer=yes"], "no plan 1"),
+    (["publish", "benchmark_id=1"], "published"),
+    (["compare", "runs=[1]"], "two runs"),
+    (["status"], "run_id"),
+    (["loop"], "experiment="),
+    (["loop", "experiment=nope"], "solar_system"),
+    (["frobnicate"], "create"),
+    (["runs", "-m"], "look-up"),
+    (["run", "oops"], "key=value"),
+]
+
+
+@pytest.mark.parametrize(("argv", "says"), BAD, ids=lambda v: " ".join(v) if isinstance(v, list) else "")
+def test_bad_input_is_one_line_exit_2_and_nothing_written(
+    argv: list[str], says: str, ran: Command, tmp_path: Path
+) -> None:
+    before = files(tmp_path / "ws")
+    code, told = ran(*argv)
+    assert code == 2
+    assert set(told["error"]) == {"message", "got", "allowed", "next"}
+    assert "\n" not in told["error"]["message"]
+    assert says in told["error"]["message"]
+    assert files(tmp_path / "ws") <= before
+
+
+def test_a_draft_is_not_run(cmd: Command, tmp_path: Path) -> None:
+    cmd("create", *SMALL)
+    before = files(tmp_path / "ws")
+    code, told = cmd("run", "benchmark_id=1", "model=reference")
+    assert (code, told["error"]["next"]) == (2, "benchgen publish benchmark_id=1")
+    assert files(tmp_path / "ws") <= before
+
+
+def test_a_plan_is_decided_once(ran: Command, tmp_path: Path, base_folder: Path) -> None:
+    base = f"base_model='{base_folder}'"
+    assert ran("plan", "recipe=from_run", "run_id=1", "mode=distill", base)[0] == 0
+    code, told = ran("confirm", "plan_id=1", "answer=sure")
+    assert code == 2
+    assert "cancelled" in told["error"]["message"]
+    assert ran("confirm", "plan_id=1", "answer=yes")[0] == 2
+    assert ran("jobs")[1]["jobs"] == []
+    assert not (tmp_path / "ws" / "jobs").exists()
+
+
+def test_an_unwritable_workspace_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    for argv in (["create", *SMALL], ["publish", "benchmark_id=1"]):
+        code = cli.run([*argv, f"workspace={tmp_path / 'file' / 'ws'}", "output=json"])
+        told = json.loads(capsys.readouterr().out.splitlines()[-1])
+        assert code == 2
+        assert str(tmp_path / "file") in json.dumps(told)
+    assert files(tmp_path) == {"file"}
+
+
+def test_bad_input_without_json_is_one_line_on_the_error_stream(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["run", "benchmark_id=1", f"workspace={tmp_path / 'ws'}"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert len(shown.err.splitlines()) == 1
+    assert shown.err.startswith("benchgen: there is no benchmark 1")
+    assert not (tmp_path / "ws").exists()
+
+
+def test_every_verb_has_an_action_and_help() -> None:
+    assert set(cli.VERBS) == set(cli.ACTIONS)
+    assert all(name in cli.help_text("") for name in cli.VERBS)
+    assert "from_run|lora" in cli.help_text("plan")
+
+
+def test_catalogue_names_are_understood_as_models() -> None:
+    assert cli.name_models(["model=reference"]) == ["model=reference"]
+    assert cli.name_models(["model=Qwen/Qwen2.5-0.5B"]) == [
+        "model=catalogue",
+        "model.name='Qwen/Qwen2.5-0.5B'",
+    ]
+    both = cli.name_models(["model=reference,my-model", "seed=1"])
+    assert both == ["model=catalogue", "model.name='reference','my-model'", "seed=1"]
+    assert config.load(*cli.name_models(["model=it's, mine"])[:1]).model.kind == "catalogue"
+
+
+def test_help_and_import_are_quick_and_load_no_torch() -> None:
+    code = (
+        "import sys, benchgen, benchgen.cli\n"
+        "benchgen.cli.run(['--help'])\n"
+        "heavy = {'torch', 'transformers', 'trl', 'polars', 'sqlalchemy', 'hydra'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_look_ups_load_no_torch(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom benchgen import cli\n"
+        f"assert cli.run(['runs', 'workspace={tmp_path}/ws']) == 0\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["run", "--help"], ["--version"], []])
+def test_help_exits_0(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(argv) == 0
+    assert capsys.readouterr().out

@@ -1,0 +1,274 @@
+"""Each question asked once, each reply kept, whatever is killed in between."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from benchgen import scoring
+from benchgen.errors import ModelError, StoreError
+from benchgen.models.mock import MockModel
+from benchgen.run import runner
+from benchgen.types import Evaluation, Question, Reply, Request, Trace
+
+QUESTIONS = tuple(
+    Question(kind="qa", prompt=f"What is {i} in words?", target=[f"word{i}"]) for i in range(6)
+)
+ANSWERS = {q.key: f"Answer: {q.target[0]}" for q in QUESTIONS}
+
+
+def task(questions: Sequence[Question] = QUESTIONS, **more: Any) -> runner.Task:
+    return runner.Task(questions, Evaluation(), more.pop("scorer", scoring.score), **more)
+
+
+def first(traces: Sequence[Trace]) -> Trace:
+    return next(iter(traces))
+
+
+class Shuffled:
+    """Answers in the order given, as a batched model does; may leave some out or say some twice."""
+
+    name = "shuffled"
+    fingerprint = "f"
+
+    def __init__(self, order: Sequence[int]) -> None:
+        self.order = order
+
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
+        for index in self.order:
+            yield index, Reply(ANSWERS[requests[index % len(requests)].key])
+
+
+# ------------------------------------------------------------------------------------------ one run
+
+
+def test_each_question_is_asked_once_and_every_trace_is_on_disk(tmp_path: Path) -> None:
+    model = MockModel(ANSWERS)
+    steps: list[tuple[int, int]] = []
+    traces = runner.run(
+        task(), model, tmp_path / "run" / "traces.jsonl", lambda *step: steps.append(step)
+    )
+    assert [r.key for r in model.requests] == [t.key for t in traces] == [q.key for q in QUESTIONS]
+    assert {t.correct for t in traces} == {True}
+    assert steps == [(n, 6) for n in range(7)]
+    assert list(runner.load_traces(tmp_path / "run" / "traces.jsonl").values()) == traces
+
+
+def test_replies_may_come_in_any_order(tmp_path: Path) -> None:
+    """A batched model finishes short answers first; the result is in the questions' order."""
+    traces = runner.run(task(), Shuffled([5, 0, 3, 1, 4, 2]), tmp_path / "t.jsonl")
+    assert [t.key for t in traces] == [q.key for q in QUESTIONS]
+    assert {t.correct for t in traces} == {True}
+
+
+def test_a_request_says_what_the_benchmark_froze() -> None:
+    evaluation = Evaluation(system="Be short.", max_new_tokens=7, temperature=0.5, stop=("\n\n",))
+    asked = runner.request_for(
+        QUESTIONS[0], runner.Task(QUESTIONS, evaluation, scoring.score, seed=9)
+    )
+    assert [m["role"] for m in asked.messages] == ["system", "user"]
+    assert asked.messages[0]["content"] == "Be short."
+    assert QUESTIONS[0].prompt in asked.messages[1]["content"]
+    told = (asked.max_new_tokens, asked.temperature, asked.stop, asked.seed, asked.key)
+    assert told == (7, 0.5, ("\n\n",), 9, QUESTIONS[0].key)
+
+
+def test_a_trace_keeps_what_was_asked_said_and_used(tmp_path: Path) -> None:
+    said = Reply("It is. Answer: word0", tokens_in=11, tokens_out=5, seconds=0.123456)
+    trace = first(runner.run(task(QUESTIONS[:1]), MockModel([said]), tmp_path / "t.jsonl"))
+    assert trace.messages == runner.request_for(QUESTIONS[0], task()).messages
+    assert (trace.reply, trace.correct, trace.status) == ("It is. Answer: word0", True, "ok")
+    assert (trace.tokens_in, trace.tokens_out, trace.seconds) == (11, 5, 0.1235)
+
+
+def test_two_questions_with_one_key_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    model = MockModel(ANSWERS)
+    with pytest.raises(StoreError, match="same key"):
+        runner.run(task([*QUESTIONS, QUESTIONS[0]]), model, tmp_path / "t.jsonl")
+    assert not model.requests
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [0, 1, 1, 2, 3, 4, 5], [0, 6], [-1]])
+def test_a_model_that_breaks_its_word_is_named(tmp_path: Path, order: list[int]) -> None:
+    """Too few replies, one twice, one to nothing: an error, and what was right before it is kept."""
+    with pytest.raises(ModelError, match="shuffled"):
+        runner.run(task(), Shuffled(order), tmp_path / "t.jsonl")
+    kept = runner.load_traces(tmp_path / "t.jsonl")
+    assert len(kept) == len((tmp_path / "t.jsonl").read_text().splitlines()) <= 4
+
+
+# ---------------------------------------------------------------------------- unmeasured is not wrong
+
+
+def test_an_error_of_the_model_is_unmeasured(tmp_path: Path) -> None:
+    said = Reply("half an ans", finish_reason="error", error="timed\nout after 30 s")
+    trace = first(runner.run(task(QUESTIONS[:1]), MockModel([said]), tmp_path / "t.jsonl"))
+    assert (trace.correct, trace.value, trace.status) == (None, None, "error")
+    assert trace.reason == "timed out after 30 s"
+    assert trace.reply == "half an ans"
+
+
+def crash(*_: Any, **__: Any) -> Any:
+    raise RecursionError("a frozen\nprogram may do anything")
+
+
+def says(**changes: Any) -> Any:
+    parts = {"correct": True, "value": 1.0, "extracted": "x", "status": "ok", "reason": ""}
+    return lambda *_, **__: SimpleNamespace(**{**parts, **changes})
+
+
+@pytest.mark.parametrize(
+    "scorer",
+    [
+        crash,
+        lambda *_, **__: None,
+        says(correct="yes"),
+        says(status="fine"),
+        says(value=float("nan")),
+        says(extracted=object()),
+        says(extracted="\ud800"),
+    ],
+)
+def test_a_scorer_that_fails_is_unmeasured_and_the_run_goes_on(tmp_path: Path, scorer: Any) -> None:
+    traces = runner.run(task(scorer=scorer), MockModel(ANSWERS), tmp_path / "t.jsonl")
+    assert {(t.correct, t.value, t.status) for t in traces} == {(None, None, "error")}
+    assert all(t.reason.startswith("scorer: ") and "\n" not in t.reason for t in traces)
+    assert len(runner.load_traces(tmp_path / "t.jsonl")) == 6
+
+
+def test_a_reply_that_no_file_can_hold_is_kept_as_far_as_it_goes(tmp_path: Path) -> None:
+    r"""An endpoint's JSON may hold the half of a character (\ud83d); line ends of all kinds stay inside."""
+    said = "Answer: word0 \ud83d \u2028 \x85 \r\n\x00"
+    trace = first(runner.run(task(QUESTIONS[:1]), MockModel([said]), tmp_path / "t.jsonl"))
+    assert trace.reply == said.replace("\ud83d", "?")
+    assert first(list(runner.load_traces(tmp_path / "t.jsonl").values())) == trace
+
+
+# -------------------------------------------------------------------------------------- beginning again
+
+
+def test_a_finished_run_asks_nothing_more(tmp_path: Path) -> None:
+    runner.run(task(), MockModel(ANSWERS), tmp_path / "t.jsonl")
+    before = (tmp_path / "t.jsonl").read_bytes()
+    steps: list[tuple[int, int]] = []
+    again = runner.run(task(), MockModel([]), tmp_path / "t.jsonl", lambda *s: steps.append(s))
+    assert len(again) == 6
+    assert steps == [(6, 6)]
+    assert (tmp_path / "t.jsonl").read_bytes() == before
+
+
+def test_traces_of_other_questions_do_not_count(tmp_path: Path) -> None:
+    """A longer run's log, read for its first two questions."""
+    runner.run(task(), MockModel(ANSWERS), tmp_path / "t.jsonl")
+    steps: list[tuple[int, int]] = []
+    traces = runner.run(
+        task(QUESTIONS[:2]), MockModel([]), tmp_path / "t.jsonl", lambda *s: steps.append(s)
+    )
+    assert len(traces) == 2
+    assert steps == [(2, 2)]
+
+
+@pytest.mark.parametrize("cut", [1, 2, 40])
+def test_a_torn_last_line_is_dropped_and_asked_again(tmp_path: Path, cut: int) -> None:
+    """Cut 1 takes the line feed alone: the record looks whole, but the next writer would join it."""
+    path = tmp_path / "t.jsonl"
+    runner.run(task(QUESTIONS[:3]), MockModel(ANSWERS), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-cut])
+    model = MockModel(ANSWERS)
+    traces = runner.run(task(QUESTIONS[:3]), model, path)
+    assert [r.key for r in model.requests] == [QUESTIONS[2].key]
+    assert path.read_bytes() == whole
+    assert list(runner.load_traces(path).values()) == traces
+
+
+CHILD = """
+import json, os, sys
+from pathlib import Path
+from benchgen import scoring
+from benchgen.run import runner
+from benchgen.types import Evaluation, Question, Reply
+
+folder, kill_at = Path(sys.argv[1]), int(sys.argv[2])
+questions = [Question.from_dict(q) for q in json.loads((folder / "questions.json").read_text())]
+
+class Model:
+    name, fingerprint = "child", "c"
+    def generate(self, requests):
+        for index, request in enumerate(requests):
+            with (folder / "asked").open("a") as asked:
+                asked.write(request.key + "\\n")
+            yield index, Reply("Answer: word" + "x" * 5000)
+
+def progress(done, total):
+    if done == kill_at:
+        os.kill(os.getpid(), 9)
+
+def scorer(kind, **given):
+    return scoring.score(kind, **given)
+
+runner.run(runner.Task(questions, Evaluation(), scorer), Model(), folder / "t.jsonl", progress)
+"""
+
+
+def test_killed_anywhere_and_begun_again_nothing_is_asked_twice_or_lost(tmp_path: Path) -> None:
+    """A real process, killed with SIGKILL right after its 1st, 3rd and 6th trace, then left to end."""
+    (tmp_path / "questions.json").write_text(json.dumps([q.to_dict() for q in QUESTIONS]))
+    path = tmp_path / "t.jsonl"
+    for kill_at in (1, 3, 6, -1):
+        done = subprocess.run(
+            [sys.executable, "-c", CHILD, str(tmp_path), str(kill_at)], check=False
+        )
+        assert done.returncode == (-signal.SIGKILL if kill_at > 0 else 0)
+        if kill_at > 0:
+            assert len(path.read_text().splitlines()) == kill_at
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert sorted(asked) == sorted(q.key for q in QUESTIONS)
+    keys = [json.loads(line)["key"] for line in path.read_text().splitlines()]
+    assert keys == [q.key for q in QUESTIONS]
+
+
+def test_killed_in_the_middle_of_an_answer(tmp_path: Path) -> None:
+    """The question that was being answered is asked again, and only that one."""
+    (tmp_path / "questions.json").write_text(json.dumps([q.to_dict() for q in QUESTIONS]))
+    code = CHILD.replace(
+        "yield index, Reply",
+        "index == kill_at and os.kill(os.getpid(), 9)\n            yield index, Reply",
+    )
+    code = code.replace("if done == kill_at:", "if False:")
+    assert (
+        subprocess.run([sys.executable, "-c", code, str(tmp_path), "2"], check=False).returncode < 0
+    )
+    model = MockModel(ANSWERS)
+    assert len(runner.run(task(), model, tmp_path / "t.jsonl")) == 6
+    assert [r.key for r in model.requests] == [q.key for q in QUESTIONS[2:]]
+
+
+def test_the_log_is_written_as_the_replies_come(tmp_path: Path) -> None:
+    """Progress of a run is read from its log by other processes while it goes on."""
+    seen: list[int] = []
+
+    def answer(request: Request) -> str:
+        path = tmp_path / "t.jsonl"
+        seen.append(len(runner.load_traces(path)))
+        return ANSWERS[request.key]
+
+    runner.run(task(), MockModel(answer), tmp_path / "t.jsonl")
+    assert seen == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_changed_log_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('{"key": 1\n{"key": "a"}\n')
+    with pytest.raises(StoreError, match="line 1"):
+        runner.run(task(), MockModel(ANSWERS), tmp_path / "t.jsonl")
+    assert os.stat(tmp_path / "t.jsonl").st_size > 0

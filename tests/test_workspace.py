@@ -1,0 +1,232 @@
+"""The facade on a real workspace; the reference model stands in for one with weights, so no torch."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from benchgen import config
+from benchgen.errors import ConfigError, InputError, NotFound, StateError, StoreError
+from benchgen.records import Benchmark, Run
+from benchgen.workspace import Workspace
+
+
+def small(name: str = "solar_system_basics", count: int = 10) -> config.BenchmarkConfig:
+    """A config of conf/benchmark/ cut to a few questions."""
+    spec = config.load_benchmark(name)
+    return dataclasses.replace(spec, count=count, mix={}, categories={}, exclude=[])
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path / "ws", user="ada")
+
+
+@pytest.fixture
+def bench(ws: Workspace) -> Benchmark:
+    return ws.create(ws.author(small())).publish()
+
+
+@pytest.fixture
+def run(ws: Workspace, bench: Benchmark) -> Run:
+    return ws.run(bench, "reference")
+
+
+@pytest.fixture
+def base(base_folder: Path) -> str:
+    """A base model's name that needs no torch to plan with: a folder with config and tokenizer."""
+    return str(base_folder)
+
+
+def test_nothing_is_written_before_the_first_record(ws: Workspace) -> None:
+    assert ws.benchmarks().is_empty()
+    assert ws.runs().is_empty()
+    with pytest.raises(NotFound):
+        ws.benchmark(1)
+    assert not ws.path.exists()
+
+
+def test_a_new_benchmark_is_a_draft_with_its_program_frozen(ws: Workspace) -> None:
+    bench = ws.create(ws.author(small()))
+    assert bench.row.state == "draft"
+    assert bench.row.owner == "ada"
+    assert len(bench.questions) == 10
+    assert (bench.folder / "program" / "score.py").is_file()
+    assert Path(bench.link).read_text().startswith("<!doctype html>")
+
+
+def test_same_seed_gives_the_same_questions(ws: Workspace) -> None:
+    first, second = (ws.create(ws.author(small())) for _ in range(2))
+    assert first.id != second.id
+    assert first.row.questions_sha256 == second.row.questions_sha256
+
+
+def test_excluded_benchmarks_share_no_question() -> None:
+    ws = Workspace("never-made")
+    keys = [
+        {q.key for q in ws.author(name).questions}
+        for name in ("solar_system_basics", "solar_system_sibling", "solar_system_practice")
+    ]
+    assert sum(map(len, keys)) == len(set().union(*keys))
+
+
+def test_a_draft_cannot_be_run(ws: Workspace) -> None:
+    bench = ws.create(ws.author(small()))
+    with pytest.raises(StateError, match="publish benchmark_id=1"):
+        ws.run(bench, "reference")
+    assert ws.runs().is_empty()
+
+
+def test_publishing_twice_is_refused(bench: Benchmark) -> None:
+    with pytest.raises(StateError, match="published"):
+        bench.publish()
+
+
+def test_a_tampered_benchmark_is_not_used(ws: Workspace, bench: Benchmark) -> None:
+    path = bench.folder / "questions.jsonl"
+    path.write_text(path.read_text().replace("easy", "hard", 1))
+    with pytest.raises(StoreError, match="changed"):
+        _ = ws.benchmark(bench.id).questions
+
+
+def test_a_tampered_program_is_not_run(ws: Workspace, bench: Benchmark) -> None:
+    program = bench.folder / "program" / "score.py"
+    program.write_text(program.read_text() + "\nimport os\n")
+    with pytest.raises(StateError, match="not run"):
+        ws.run(bench, "reference")
+
+
+def test_the_reference_is_a_perfect_run_with_its_interval(run: Run) -> None:
+    assert (run.score, run.state) == (1.0, "finished")
+    assert run.ci[0] < 1.0
+    status = run.status()
+    assert status["right"] == status["scored"] == status["asked"] == 10
+    assert sum(c["asked"] for c in status["by_category"].values()) == 10
+    assert status["by_status"] == {"ok": 10}
+
+
+def test_run_datasets_split_the_scored_rows(run: Run) -> None:
+    assert run.dataset("failures").is_empty()
+    assert run.dataset("distill").height == run.dataset("all").height == 10
+    assert run.dataset("all", rows=3).height == 3
+    with pytest.raises(InputError, match="failures, all, distill"):
+        run.dataset("wrong")
+
+
+def test_limit_asks_the_first_questions_only(ws: Workspace, bench: Benchmark) -> None:
+    run = ws.run(bench, "reference", limit=3)
+    assert [t.key for t in run.traces()] == [q.key for q in bench.questions[:3]]
+    with pytest.raises(InputError, match="limit"):
+        ws.run(bench, "reference", limit=11)
+
+
+def test_an_unfinished_run_has_no_score_and_no_dataset(ws: Workspace, run: Run) -> None:
+    from benchgen.store import RunRow
+
+    ws.store.change(RunRow, run.id, state="running")
+    assert run.state == "interrupted"  # nobody works on it
+    for look in (run.dataset, lambda: run.score, lambda: ws.compare([run, run])):
+        with pytest.raises(StateError, match="resume run_id=1"):
+            look()
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(ws: Workspace, run: Run) -> None:
+    from benchgen.store import RunRow
+
+    log = run.folder / "traces.jsonl"
+    lines = log.read_text().splitlines(keepends=True)
+    log.write_text("".join(lines[:4]) + lines[4][:30])
+    ws.store.change(RunRow, run.id, state="running")
+    assert ws.resume_run(run).score == 1.0
+    assert log.read_text().splitlines(keepends=True)[:4] == lines[:4]
+    assert len(log.read_text().splitlines()) == 10
+
+
+def test_the_model_of_an_interrupted_run_must_be_the_same(ws: Workspace, run: Run) -> None:
+    from benchgen.store import RunRow
+
+    ws.store.change(RunRow, run.id, state="running", fingerprint="another")
+    with pytest.raises(StateError, match="not the one"):
+        ws.resume_run(run)
+
+
+def test_an_unknown_model_writes_nothing(ws: Workspace, bench: Benchmark) -> None:
+    with pytest.raises(NotFound, match="smollm2_135m"):
+        ws.run(bench, "smollm2_135")
+    assert ws.runs().is_empty()
+
+
+def test_a_plan_says_everything_and_starts_nothing(ws: Workspace, run: Run, base: str) -> None:
+    plan = ws.plan("from_run", run=run, mode="distill", base_model=base, max_steps=50)
+    told = plan.summary()
+    assert told["job_type"] == "from-run"
+    assert told["base_model"] == base
+    assert told["dataset"]["rows"] == 10
+    assert told["hyperparameters"]["max_steps"] == 50
+    assert all(e["basis"] for e in told["estimates"].values())
+    assert ws.jobs().is_empty()
+    assert len(plan.rows()) == 10
+    assert json.loads(json.dumps(told)) == told
+
+
+def test_a_reference_cannot_be_guessed_as_the_base(ws: Workspace, run: Run) -> None:
+    with pytest.raises(ConfigError, match="base_model="):
+        ws.plan("from_run", run=run, mode="distill")
+    with pytest.raises(ConfigError, match="no weights"):
+        ws.plan("from_run", run=run, mode="distill", base_model="reference")
+    assert ws.plans().is_empty()
+
+
+def test_a_run_without_failures_cannot_be_trained_on_them(
+    ws: Workspace, run: Run, base: str
+) -> None:
+    with pytest.raises(InputError, match="no wrong answers"):
+        ws.plan("from_run", run=run, base_model=base)
+    assert ws.plans().is_empty()
+
+
+def test_anything_but_yes_cancels_the_plan(ws: Workspace, run: Run, base: str) -> None:
+    plan = ws.plan("from_run", run=run, mode="distill", base_model=base)
+    with pytest.raises(StateError, match="cancelled"):
+        ws.confirm(plan, "sure")
+    with pytest.raises(StateError, match="already cancelled"):
+        ws.confirm(plan, "yes")
+    assert ws.jobs().is_empty()
+    assert not (ws.path / "jobs").exists()
+
+
+def test_two_plans_do_not_give_one_name_twice(ws: Workspace, run: Run, base: str) -> None:
+    def make(**more: str) -> str:
+        plan = ws.plan("from_run", run=run, mode="distill", base_model=base, **more)
+        return plan.plan.name
+
+    assert make() != make()
+    assert make(name="mine") == "mine"
+    with pytest.raises(ConfigError, match="there already"):
+        make(name="mine")
+
+
+def test_comparing_the_same_run_with_itself_shows_no_difference(
+    ws: Workspace, bench: Benchmark, run: Run
+) -> None:
+    other = ws.run(bench, "reference")
+    pair = ws.compare([run, other]).pairs[0].result
+    assert (pair.delta, pair.wins, pair.losses, pair.n) == (0.0, 0, 0, 10)
+
+
+def test_a_report_built_twice_has_the_same_bytes(ws: Workspace, bench: Benchmark, run: Run) -> None:
+    other = ws.run(bench, "reference")
+    page = ws.report([run, other])
+    first = {p.name: p.read_bytes() for p in page.parent.rglob("*") if p.is_file()}
+    assert ws.report([run, other]) == page
+    assert first == {p.name: p.read_bytes() for p in page.parent.rglob("*") if p.is_file()}
+
+
+def test_lists_have_one_row_a_record(ws: Workspace, run: Run) -> None:
+    assert ws.benchmarks()["state"].to_list() == ["published"]
+    assert ws.runs().select("model", "right", "asked").rows() == [("reference", 10, 10)]
+    assert {"reference", "smollm2_135m"} <= set(ws.models()["name"])
+    assert ws.plans().is_empty()
