@@ -44,7 +44,8 @@ class Place:
 class _Record:
     """One record by id: its row is read when asked for, so it is never stale."""
 
-    table: type[Any]
+    kind: type[Any]
+    """The table of its row."""
 
     def __init__(self, place: Place, id: int) -> None:
         self.place = place
@@ -55,12 +56,12 @@ class _Record:
 
     @property
     def row(self) -> Any:
-        return self.place.store.get(self.table, self.id)
+        return self.place.store.get(self.kind, self.id)
 
     @property
     def folder(self) -> Path:
         """Where its files lie."""
-        return self.place.path / self.table.__tablename__ / str(self.id)
+        return self.place.path / self.kind.__tablename__ / str(self.id)
 
     @property
     def link(self) -> str:
@@ -71,7 +72,7 @@ class _Record:
 class Benchmark(_Record):
     """Questions with the scoring program and evaluation frozen beside them."""
 
-    table = BenchmarkRow
+    kind = BenchmarkRow
 
     @cached_property
     def questions(self) -> list[Question]:
@@ -117,13 +118,13 @@ class Benchmark(_Record):
 class Model(_Record):
     """A catalogue entry."""
 
-    table = ModelRow
+    kind = ModelRow
 
 
 class Run(_Record):
     """One model on one benchmark."""
 
-    table = RunRow
+    kind = RunRow
 
     @property
     def state(self) -> str:
@@ -224,7 +225,7 @@ class Run(_Record):
 class PlanRecord(_Record):
     """A recorded plan."""
 
-    table = PlanRow
+    kind = PlanRow
 
     @property
     def plan(self) -> Plan:
@@ -254,14 +255,14 @@ class PlanRecord(_Record):
         """Everything the plan says, flat enough to print: what the person confirms."""
         plan = self.plan
         told = plan.to_dict()
-        told["seen"] = len(plan.seen)
+        told["seen"], told["warnings"] = len(plan.seen), list(plan.warnings)
         return {"plan": self.id, "hash": self.hash, "state": self.row.state, **told}
 
 
 class Job(_Record):
     """A confirmed plan at work in its own process."""
 
-    table = JobRow
+    kind = JobRow
 
     @property
     def state(self) -> str:

@@ -49,6 +49,10 @@ from benchgen.store import (
 )
 from benchgen.types import Plan, Trace, sha256
 
+AUTHORS: Mapping[str, Callable[[config.BenchmarkConfig, frozenset[str]], Draft]] = {
+    "table": write_benchmark,
+}
+
 
 class Workspace:
     """A folder of benchmarks, runs, models, plans and jobs; made when the first of them is."""
@@ -65,11 +69,23 @@ class Workspace:
 
     def author(self, what: str | config.BenchmarkConfig) -> Draft:
         """Checked questions that are not yet a benchmark; `what` names a config of conf/benchmark/."""
-        spec = config.load_benchmark(what) if isinstance(what, str) else what
+        return self._write(config.load_benchmark(what) if isinstance(what, str) else what, ())
+
+    def _write(self, spec: config.BenchmarkConfig, above: tuple[str, ...]) -> Draft:
+        """The draft, after those of the benchmarks it must share no question with."""
+        if spec.author not in AUTHORS:
+            raise ConfigError(
+                f"benchmark.author={spec.author} is not known", got=spec.author, allowed=list(AUTHORS)
+            )
+        if spec.name in above:
+            raise ConfigError(
+                f"benchmark.exclude leads back to {spec.name}", got=[*above, spec.name]
+            )
         taken: set[str] = set()
         for other in spec.exclude:
-            taken |= {q.key for q in self.author(other).questions}
-        return write_benchmark(spec, frozenset(taken))
+            draft = self._write(config.load_benchmark(other), (*above, spec.name))
+            taken |= {q.key for q in draft.questions}
+        return AUTHORS[spec.author](spec, frozenset(taken))
 
     def create(self, draft: Draft) -> Benchmark:
         """A benchmark in state draft, with the scoring program and evaluation frozen into it."""
@@ -228,6 +244,7 @@ class Workspace:
             runs = self._runs(run)
             rows, seen = self._rows_from(runs, mode)
             source = "runs " + ", ".join(str(r.id) for r in runs)
+            ids = tuple(r.id for r in runs)
             base_model = base_model or self._base_of(runs)
         else:
             if dataset is None:
@@ -235,6 +252,7 @@ class Workspace:
                     f"recipe={chosen.name} needs a dataset", next="dataset=FILE, or recipe=from_run"
                 )
             rows, seen, source = rows_from_file(Path(dataset)), frozenset[str](), str(dataset)
+            ids = ()
         if base_model is None:
             raise ConfigError(
                 "the plan needs a base model", next="base_model=smollm2_135m or a Hugging Face id"
@@ -250,6 +268,7 @@ class Workspace:
             hardware=hardware or config.HardwareConfig(),
             seed=seed,
             seen=seen,
+            runs=ids,
             tokens_per_s=self._measured_speed(),
         )
         plan = planner.make_plan(ask, self._base(row), rows)
@@ -271,9 +290,13 @@ class Workspace:
         return Job(self.place, id)
 
     def _record_plan(self, plan: Plan, rows: Sequence[TrainingRow]) -> PlanRecord:
-        row = self.store.add(PlanRow(owner=self.user, hash=plan.hash, plan=plan.to_dict()))
-        record = PlanRecord(self.place, row.id)
-        write_jsonl(record.folder / "rows.jsonl", [r.to_dict() for r in rows])
+        """The plan with its frozen rows: both are there or neither is."""
+        row = PlanRow(owner=self.user, hash=plan.hash, plan=plan.to_dict())
+        with self.store.write() as session:
+            session.add(row)
+            session.flush()
+            record = PlanRecord(self.place, row.id)
+            write_jsonl(record.folder / "rows.jsonl", [r.to_dict() for r in rows])
         return record
 
     def _runs(self, run: Run | int | Sequence[Run | int] | None) -> list[Run]:
@@ -382,16 +405,35 @@ class Workspace:
         if job is not None:
             plan = gate.load(self.store.get(PlanRow, job.row.plan_id))
             trained = {"plan": plan, "actual": actual_of(job), "curve": tuple(job.metrics())}
+            trained["data"] = self._data_facts(plan, found)
         view = ReportView(
             title=spec["title"],
             runs=tuple(r.view() for r in found),
             comparison=comparison,
             stages=dict(spec["seconds"]),
+            limits=LIMITS if job is not None else LIMITS[:1],
             commands=self._commands(found, job),
             manifest={**spec["environment"], **self._hashes(found, job)},
             **trained,
         )
         return write_report(view, folder)
+
+    def _data_facts(self, plan: Plan, runs: Sequence[Run]) -> tuple[dict[str, Any], ...]:
+        """How much was trained on, and how near the held-out questions are to it."""
+        teaching = [q for id in plan.dataset["runs"] for q in self.get_run(id).questions]
+        facts = {q.source for q in teaching if q.source}
+        asked = {q.key: q for r in runs for q in r.questions}
+        held_out = [q for key, q in asked.items() if key not in plan.seen]
+        told: list[tuple[str, Any]] = [
+            ("rows trained on", plan.dataset["rows"]),
+            ("questions of the runs they were chosen from", len({q.key for q in teaching})),
+            ("questions asked here that training has seen", len(asked) - len(held_out)),
+            ("questions asked here that it has not (held-out)", len(held_out)),
+        ]
+        near = sum(q.source in facts for q in held_out)
+        if facts and held_out:
+            told.append(("held-out questions on a fact that training rows also state", near))
+        return tuple({"fact": name, "number": number} for name, number in told)
 
     def _training_of(self, runs: Sequence[Run]) -> Job | None:
         """The newest job that made one of the runs' models."""
@@ -517,6 +559,12 @@ class Workspace:
         return pl.DataFrame(table, infer_schema_length=None)
 
 
+LIMITS = (
+    "One run a model with greedy answers: nothing is said about the spread between seeds.",
+    "Held-out questions are other questions of the same kinds, some on the same facts (see Data): they show "
+    "what carries over to new questions, not what carries over to other subjects.",
+    "No control benchmark on another subject was run, so forgetting was not measured.",
+)
 PACKAGES = ("benchgen", "torch", "transformers", "peft", "trl", "unsloth", "polars", "hydra-core")
 
 

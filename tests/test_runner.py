@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -271,4 +270,4 @@ def test_a_changed_log_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text('{"key": 1\n{"key": "a"}\n')
     with pytest.raises(StoreError, match="line 1"):
         runner.run(task(), MockModel(ANSWERS), tmp_path / "t.jsonl")
-    assert os.stat(tmp_path / "t.jsonl").st_size > 0
+    assert (tmp_path / "t.jsonl").stat().st_size > 0

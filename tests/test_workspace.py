@@ -87,7 +87,7 @@ def test_publishing_twice_is_refused(bench: Benchmark) -> None:
 
 def test_a_tampered_benchmark_is_not_used(ws: Workspace, bench: Benchmark) -> None:
     path = bench.folder / "questions.jsonl"
-    path.write_text(path.read_text().replace("easy", "hard", 1))
+    path.write_text(path.read_text().replace('"prompt":"', '"prompt":"Not ', 1))
     with pytest.raises(StoreError, match="changed"):
         _ = ws.benchmark(bench.id).questions
 

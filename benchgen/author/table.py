@@ -75,6 +75,7 @@ def write_benchmark(config: BenchmarkConfig, taken: frozenset[str] = frozenset()
         options=config.options,
         mix=config.mix,
         categories=config.categories,
+        templates=tuple(config.templates),
         seed=config.seed,
         language=config.language,
         exclude=taken,

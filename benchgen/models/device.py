@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -32,10 +33,15 @@ class Device(Record):
 
 @cache
 def detect() -> Device:
-    """The device that `auto` means on this machine: the first CUDA GPU, else the CPU."""
-    gpu = _nvidia()
-    if gpu is not None:
-        return gpu
+    """The device that `auto` means on this machine: the first CUDA GPU that torch can use, else the CPU."""
+    hidden = os.environ.get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1")
+    gpu = _nvidia() if not hidden and _torch_has_cuda() else None
+    return gpu or processor()
+
+
+@cache
+def processor() -> Device:
+    """The CPU, with as many threads as this process may use."""
     name, flags = _cpu()
     return Device(
         kind="cpu",
@@ -44,6 +50,13 @@ def detect() -> Device:
         threads=len(os.sched_getaffinity(0)),
         memory_bytes=psutil.virtual_memory().total,
     )
+
+
+def _torch_has_cuda() -> bool:
+    """Whether the torch installed here was built for CUDA; it is looked at, not loaded."""
+    found = importlib.util.find_spec("torch")
+    folders = (found.submodule_search_locations if found else None) or []
+    return any((Path(folder) / "lib" / "libtorch_cuda.so").exists() for folder in folders)
 
 
 def _nvidia() -> Device | None:

@@ -19,10 +19,13 @@ def says_yes(answer: object) -> bool:
 def decide(store: Store, plan_id: int, answer: object, owner: str) -> JobRow:
     """The queued job of a plan confirmed by `answer`; StateError when it cancels, or came too late.
 
-    Decision and job are one transaction: of two answers at once only the first counts.
+    Decision and job are one transaction: of two answers at once only the first counts. A plan whose
+    content was changed since it was shown is never confirmed.
     """
     row = store.get(PlanRow, plan_id)
     confirmed = says_yes(answer)
+    if confirmed:
+        load(row)
     with store.write() as session:
         query = sa.update(PlanRow).where(PlanRow.id == plan_id, PlanRow.state == "pending")
         state = "confirmed" if confirmed else "cancelled"
@@ -51,11 +54,17 @@ def decide(store: Store, plan_id: int, answer: object, owner: str) -> JobRow:
 
 def load(row: PlanRow) -> Plan:
     """The plan as recorded; StateError if its content no longer gives the hash that was shown."""
-    plan = Plan.from_dict(row.plan)
-    if plan.hash != row.hash:
+    try:
+        plan = Plan.from_dict(row.plan)
+        found = plan.hash
+    except (TypeError, ValueError, AttributeError) as error:
+        raise StateError(
+            f"plan {row.id} cannot be read: {error}", next="make the plan again"
+        ) from error
+    if found != row.hash:
         raise StateError(
             f"plan {row.id} was changed since it was shown",
-            got=plan.hash,
+            got=found,
             allowed=[row.hash],
             next="make the plan again",
         )

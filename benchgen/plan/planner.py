@@ -6,14 +6,14 @@ import dataclasses
 import importlib.util
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchgen.config import HardwareConfig, RecipeConfig
-from benchgen.errors import ConfigError
-from benchgen.models.device import Device, detect
+from benchgen.errors import ConfigError, DataError, StoreError
+from benchgen.models.device import Device, detect, processor
 from benchgen.plan.memory import MemorySettings, ModelShape, estimate_memory
 from benchgen.rundata.rows import TrainingRow
 from benchgen.store import read_json
@@ -23,6 +23,26 @@ TEMPLATE_TOKENS = 5
 """Tokens that a chat template adds to a message, about: turn marks, role, line ends."""
 FLOPS = {"float32": 5e10, "bfloat16": 4e11, "float16": 4e11}
 """Rule of thumb for two CPU cores, in operations a second; a measured speed replaces it."""
+TRAINERS = ("auto", "trl", "unsloth")
+SCHEDULERS = ("linear", "cosine", "constant", "constant_with_warmup")
+Limit = tuple[Callable[[Any], bool], str]
+LIMITS: Mapping[str, Limit] = {
+    "learning_rate": (lambda v: 0 < v <= 1, "above 0, at most 1"),
+    "epochs": (lambda v: v > 0, "above 0"),
+    "max_steps": (lambda v: v == -1 or v > 0, "at least 1, or -1 to go by epochs"),
+    "batch_size": (lambda v: v >= 1, "at least 1"),
+    "gradient_accumulation": (lambda v: v >= 1, "at least 1"),
+    "r": (lambda v: v >= 1, "at least 1"),
+    "alpha": (lambda v: v >= 1, "at least 1"),
+    "dropout": (lambda v: 0 <= v < 1, "0 to below 1"),
+    "warmup": (lambda v: 0 <= v < 1, "0 to below 1, a share of the steps"),
+    "weight_decay": (lambda v: v >= 0, "0 or above"),
+    "max_grad_norm": (lambda v: v > 0, "above 0"),
+    "max_length": (lambda v: v >= 16, "at least 16 tokens"),
+    "save_steps": (lambda v: v >= 1, "at least 1"),
+    "scheduler": (lambda v: v in SCHEDULERS, ", ".join(SCHEDULERS)),
+}
+"""{setting: (whether a value fits, what fits in words)}"""
 
 
 @dataclass(frozen=True)
@@ -51,18 +71,24 @@ class Ask:
     hardware: HardwareConfig
     seed: int
     seen: frozenset[str]
+    runs: tuple[int, ...] = ()
+    """Ids of the runs that the rows were chosen from."""
     tokens_per_s: float | None = None
     """Trained tokens a second that an earlier job reached on this device, if there was one."""
 
 
 def make_plan(ask: Ask, base: Base, rows: Sequence[TrainingRow]) -> Plan:
     """The plan for these rows: hyperparameters in full, device, estimates with their basis."""
+    check_recipe(ask.recipe)
+    if not rows:
+        raise DataError("there are no rows to train on", got=0, allowed="at least 1 row")
     device = choose_device(ask.hardware)
     trainer = choose_trainer(ask.trainer, device)
     settings = {**dataclasses.asdict(ask.recipe), "seed": ask.seed}
     del settings["name"]
     steps = num_steps(ask.recipe, len(rows))
     lengths = row_lengths(base, rows)
+    estimates, untold = _estimates(ask, base, device, steps, lengths)
     return Plan(
         job_type=ask.job_type,
         base_model=base.id,
@@ -70,14 +96,20 @@ def make_plan(ask: Ask, base: Base, rows: Sequence[TrainingRow]) -> Plan:
         dataset={
             "source": ask.source,
             "mode": ask.mode,
+            "runs": list(ask.runs),
             "rows": len(rows),
             "sha256": sha256([row.to_dict() for row in rows]),
         },
         hyperparameters=settings,
-        device={"trainer": trainer, "kind": device.kind, "name": device.name, "dtype": device.dtype},
+        device={
+            "trainer": trainer,
+            "kind": device.kind,
+            "name": device.name,
+            "dtype": device.dtype,
+        },
         name=ask.name,
-        estimates=_estimates(ask, base, device, steps, lengths),
-        warnings=tuple(_warnings(ask.recipe, rows, lengths)),
+        estimates=estimates,
+        warnings=(*_warnings(ask.recipe, rows, lengths), *untold),
         seen=tuple(sorted(ask.seen | base.seen)),
     )
 
@@ -90,14 +122,26 @@ def choose_device(hardware: HardwareConfig) -> Device:
             f"hardware.device={hardware.device} is not usable here",
             got=hardware.device,
             allowed=sorted({"auto", "cpu", found.kind}),
+            next="hardware.device=auto takes the fastest there is; benchgen doctor shows what",
         )
-    if hardware.device == "cpu" and found.kind != "cpu":
-        found = dataclasses.replace(found, kind="cpu", dtype="float32")
+    if hardware.dtype not in ("auto", *FLOPS):
+        raise ConfigError(
+            f"hardware.dtype={hardware.dtype} is not known",
+            got=hardware.dtype,
+            allowed=["auto", *FLOPS],
+            next="hardware.dtype=auto takes the fastest that is safe",
+        )
+    if hardware.device == "cpu":
+        found = processor()
     return found if hardware.dtype == "auto" else dataclasses.replace(found, dtype=hardware.dtype)
 
 
 def choose_trainer(name: str, device: Device) -> str:
     """`auto`: unsloth on CUDA where it is installed, else plain trl."""
+    if name not in TRAINERS:
+        raise ConfigError(
+            f"trainer={name} is not known", got=name, allowed=TRAINERS, next="trainer=auto"
+        )
     has_unsloth = importlib.util.find_spec("unsloth") is not None
     if name == "auto":
         return "unsloth" if device.kind == "cuda" and has_unsloth else "trl"
@@ -109,6 +153,19 @@ def choose_trainer(name: str, device: Device) -> str:
             next="pip install 'benchgen[gpu]'",
         )
     return name
+
+
+def check_recipe(recipe: RecipeConfig) -> None:
+    """Nothing; ConfigError for a value that could only fail, or do nothing, once training began."""
+    for name, (fits, words) in LIMITS.items():
+        value = getattr(recipe, name)
+        if not (isinstance(value, str) or math.isfinite(value)) or not fits(value):
+            raise ConfigError(
+                f"recipe.{name}={value} cannot be trained with",
+                got=value,
+                allowed=words,
+                next=f"recipe.{name}={getattr(RecipeConfig(), name)} is the default",
+            )
 
 
 def num_steps(recipe: RecipeConfig, rows: int) -> int:
@@ -135,25 +192,33 @@ def row_lengths(base: Base, rows: Sequence[TrainingRow]) -> list[int]:
 
 def _estimates(
     ask: Ask, base: Base, device: Device, steps: int, lengths: Sequence[int]
-) -> dict[str, Estimate]:
+) -> tuple[dict[str, Estimate], list[str]]:
+    """The estimates, and why one is missing."""
     recipe = ask.recipe
     effective = recipe.batch_size * recipe.gradient_accumulation
-    basis = "max_steps" if recipe.max_steps > 0 else f"{recipe.epochs:g} epochs of {effective} rows a step"
+    basis = (
+        "max_steps"
+        if recipe.max_steps > 0
+        else f"{recipe.epochs:g} epochs of {effective} rows a step"
+    )
     found = {"steps": Estimate(steps, "steps", basis)}
     if not lengths or base.folder is None:
-        return found
-    tokens = round(steps * effective * statistics.mean(lengths))
-    found["tokens"] = Estimate(
-        tokens, "tokens", f"the base's tokenizer over {len(lengths)} rows, mean {tokens // (steps * effective)}"
-    )
+        return found, ["no estimate of tokens, memory and time: the base's files are not here yet"]
+    mean = statistics.mean(min(n, recipe.max_length) for n in lengths)
+    tokens = round(steps * effective * mean)
+    basis = f"the base's tokenizer over {len(lengths)} rows, mean {mean:.0f}"
+    found["tokens"] = Estimate(tokens, "tokens", basis)
     cut = sum(n > recipe.max_length for n in lengths)
     found["truncated_rows"] = Estimate(cut, "rows", f"longer than max_length={recipe.max_length}")
-    shape = ModelShape.from_config(read_json(base.folder / "config.json"))
+    try:
+        shape = ModelShape.from_config(read_json(base.folder / "config.json"))
+    except (DataError, StoreError) as error:
+        return found, [error.what]
     longest = min(max(lengths), recipe.max_length)
     settings = MemorySettings(recipe.r, recipe.batch_size, longest, device.dtype)
     found["memory"] = estimate_memory(shape, settings, device.kind)
     found["seconds"] = _seconds(ask, device, shape.num_parameters, tokens)
-    return found
+    return found, []
 
 
 def _seconds(ask: Ask, device: Device, parameters: int, tokens: int) -> Estimate:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import polars as pl
 
@@ -15,12 +15,6 @@ from benchgen.errors import DataError, NotFound
 from benchgen.rundata.select import check_mode, chosen
 from benchgen.types import Evaluation, Message, Question, Record, Trace, sha256
 
-FORMATS = {
-    ".jsonl": pl.read_ndjson,
-    ".json": pl.read_json,
-    ".csv": pl.read_csv,
-    ".parquet": pl.read_parquet,
-}
 SHAPES = "prompt + completion, or messages (role and content) that end with the assistant's"
 
 
@@ -82,29 +76,77 @@ def rows_from_file(path: Path) -> list[TrainingRow]:
     if reader is None:
         raise DataError(f"{path} is not a dataset file", got=path.suffix, allowed=sorted(FORMATS))
     try:
-        table = reader(path)
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise DataError(f"{path} cannot be read: {error}", got=str(path)) from error
-    rows = [_row(record, number, path) for number, record in enumerate(table.to_dicts(), 1)]
+        records = list(reader(path))
+    except (pl.exceptions.PolarsError, OSError, ValueError, RecursionError) as error:
+        raise DataError(
+            f"{path} cannot be read as {path.suffix.lower()}: {error}",
+            got=str(path),
+            allowed="rows of " + SHAPES,
+        ) from error
+    rows = [_row(record, number, path) for number, record in records]
     if not rows:
         raise DataError(f"{path} holds no rows", got=0, allowed="at least 1 row of " + SHAPES)
     return rows
 
 
-def _row(record: dict[str, Any], number: int, path: Path) -> TrainingRow:
-    if "messages" in record:
+def _jsonl(path: Path) -> Iterator[tuple[int, Any]]:
+    """(line number, value): a row may have other fields than the one before it, unlike in a table."""
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1):
+        if line.strip():
+            try:
+                yield number, json.loads(line)
+            except ValueError as error:
+                raise ValueError(f"line {number}: {error}") from error
+
+
+def _json(path: Path) -> Iterator[tuple[int, Any]]:
+    value = json.loads(path.read_text(encoding="utf-8-sig"))
+    if not isinstance(value, list):
+        raise ValueError("it is not a list of rows")
+    yield from enumerate(value, 1)
+
+
+def _csv(path: Path) -> Iterator[tuple[int, Any]]:
+    """Every cell as text: an answer such as 007 stays what it is."""
+    yield from enumerate(pl.read_csv(path, infer_schema=False).to_dicts(), 1)
+
+
+def _parquet(path: Path) -> Iterator[tuple[int, Any]]:
+    yield from enumerate(pl.read_parquet(path).to_dicts(), 1)
+
+
+FORMATS = {".jsonl": _jsonl, ".json": _json, ".csv": _csv, ".parquet": _parquet}
+
+
+def _row(record: Any, number: int, path: Path) -> TrainingRow:
+    messages: tuple[Message, ...] = ()
+    completion = None
+    if isinstance(record, dict) and record.get("messages") is not None:
         messages, completion = _split(record["messages"])
-    else:
+    elif isinstance(record, dict):
         prompt, completion = record.get("prompt"), record.get("completion")
-        messages = ({"role": "user", "content": prompt},) if isinstance(prompt, str) else ()
-    if not messages or not isinstance(completion, str) or not completion.strip():
+        messages = ({"role": "user", "content": prompt},) if _filled(prompt) else ()
+    if not messages or not _filled(completion):
         raise DataError(
             f"row {number} of {path} cannot be trained on",
-            got=sorted(k for k, v in record.items() if v not in (None, "")),
+            got=sorted(str(k) for k, v in record.items() if v not in (None, ""))
+            if isinstance(record, dict)
+            else record,
             allowed=SHAPES,
         )
     key = sha256([list(messages), completion])[:16]
     return TrainingRow(key, messages, completion.strip())
+
+
+def _filled(text: Any) -> TypeGuard[str]:
+    """Whether it is a text with something in it that a file can hold (no half of a character)."""
+    if not isinstance(text, str) or not text.strip():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _split(messages: Any) -> tuple[tuple[Message, ...], str | None]:
@@ -117,7 +159,7 @@ def _split(messages: Any) -> tuple[tuple[Message, ...], str | None]:
     fits = isinstance(messages, list) and all(
         isinstance(m, dict)
         and m.get("role") in ("system", "user", "assistant")
-        and isinstance(m.get("content"), str)
+        and _filled(m.get("content"))
         for m in messages
     )
     if not fits or len(messages) < 2 or messages[-1]["role"] != "assistant":

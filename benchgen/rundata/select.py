@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
 from benchgen.errors import InputError
 from benchgen.types import MODES, Question, Trace
 
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "key": pl.String,
     "category": pl.String,
     "difficulty": pl.String,
