@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo lab test check soak clean
+.PHONY: help setup demo lab test check lint types quick soak clean
 
 LOCK ?= cpu
 VENV := .venv
@@ -28,10 +28,17 @@ test: $(STAMP) ## every test, and every notebook executed in its short form
 	@$(BIN)/pytest --nbmake --nbmake-timeout=600 -m "not soak"
 
 check: $(STAMP) ## lint, types, import rule and the quick tests: under a minute, without torch
+	@$(MAKE) --no-print-directory -k -j2 --output-sync=target lint types quick
+
+lint: $(STAMP) ## ruff and the import rule
 	@$(BIN)/ruff check --quiet
-	@$(BIN)/ruff format --check --quiet || { $(BIN)/ruff format --check; exit 1; }
-	@$(BIN)/lint-imports --no-logo 2>&1 | tail -n 40
+	@$(BIN)/ruff format --quiet --check || { $(BIN)/ruff format --check; exit 1; }
+	@$(BIN)/lint-imports --no-logo
+
+types: $(STAMP) ## mypy, strict
 	@$(BIN)/mypy
+
+quick: $(STAMP) ## the tests that load no torch and take no time
 	@$(BIN)/pytest -q -m "$(subst ~, ,$(QUICK))"
 
 soak: $(STAMP) ## the long repetitions

@@ -79,6 +79,7 @@ def train(
         def write(row: dict[str, Any]) -> None:
             file.write(canonical(row) + "\n")
             file.flush()
+            print(f"step {row['step']}: loss {row.get('loss', float('nan')):.4f}", flush=True)
 
         outcome = train_lora(
             catalogue.weights(base),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,7 @@ def test_a_plan_says_everything_that_will_run(base: planner.Base) -> None:
         "source": "file.jsonl",
         "mode": None,
         "rows": 10,
+        "runs": [],
         "sha256": sha256([row.to_dict() for row in rows()]),
     }
     assert plan.device == {
@@ -109,9 +111,13 @@ def changed(base: planner.Base) -> dict[str, Plan]:
         "seen": ask(seen=frozenset({"a"})),
     }
     plans |= {name: planner.make_plan(a, base, rows()) for name, a in more.items()}
-    for name, value in {"fingerprint": "f2", "revision": "v2", "name": "x", "id": "y"}.items():
-        other = dataclasses.replace(base, **{name: value})
-        plans[f"base.{name}"] = planner.make_plan(ask(), other, rows())
+    bases = {
+        "fingerprint": dataclasses.replace(base, fingerprint="f2"),
+        "revision": dataclasses.replace(base, revision="v2"),
+        "name": dataclasses.replace(base, name="x"),
+        "id": dataclasses.replace(base, id="y"),
+    }
+    plans |= {f"base.{name}": planner.make_plan(ask(), b, rows()) for name, b in bases.items()}
     first, *rest = rows()
     plans["a row"] = planner.make_plan(
         ask(), base, [dataclasses.replace(first, completion="b"), *rest]
@@ -131,9 +137,7 @@ def test_the_hash_binds_all_that_will_run(
     base: planner.Base, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Any setting, row, base or device that differs gives another hash."""
-    monkeypatch.setattr(
-        planner.importlib.util, "find_spec", lambda name: name
-    )  # as if unsloth were here
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)  # as if unsloth were here
     plans = {"as it is": planner.make_plan(ask(), base, rows()), **changed(base)}
     hashes = {name: plan.hash for name, plan in plans.items()}
     assert len(plans) >= 30
@@ -212,7 +216,7 @@ def test_rows_that_are_too_long_are_counted_and_warned_of(base: planner.Base) ->
     long = TrainingRow("long", ({"role": "user", "content": "w " * 1000},), "a")
     plan = planner.make_plan(ask(recipe={"max_length": 64}), base, [*rows(15), long])
     assert plan.estimates["truncated_rows"].value == 1
-    assert plan.estimates["tokens"].value == 2 * (15 * 16 + 64)  # no more than max_length of it
+    assert plan.estimates["tokens"].value == 15 * 16 + 64  # no more than max_length of it
     assert any("1 of 16 rows" in warning and "max_length" in warning for warning in plan.warnings)
 
 
@@ -307,9 +311,7 @@ def test_the_cpu_can_be_asked_for_beside_a_gpu(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("installed", [True, False])
 def test_the_trainer(monkeypatch: pytest.MonkeyPatch, installed: bool) -> None:
     """auto: unsloth on a GPU where it is installed; on a CPU only when it is asked for."""
-    monkeypatch.setattr(
-        planner.importlib.util, "find_spec", lambda name: name if installed else None
-    )
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name if installed else None)
     assert planner.choose_trainer("auto", GPU) == ("unsloth" if installed else "trl")
     assert planner.choose_trainer("auto", processor()) == "trl"
     assert planner.choose_trainer("trl", GPU) == "trl"

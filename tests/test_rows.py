@@ -129,7 +129,10 @@ def test_messages_in_a_csv_are_json_text(tmp_path: Path) -> None:
 def test_rows_of_both_shapes_and_with_other_fields_share_a_file(tmp_path: Path) -> None:
     """JSON Lines is no table: the 200th row may hold what the first did not."""
     many = [{"prompt": f"{i}?", "completion": "a"} for i in range(200)]
-    more = [{"messages": CHAT, "source": {"page": 3}}, {"prompt": "x", "completion": "y", "id": 1}]
+    more: list[dict[str, Any]] = [
+        {"messages": CHAT, "source": {"page": 3}},
+        {"prompt": "x", "completion": "y", "id": 1},
+    ]
     write_jsonl(tmp_path / "rows.jsonl", [*many, *more])
     assert len(rows_from_file(tmp_path / "rows.jsonl")) == 202
 

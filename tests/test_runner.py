@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +19,7 @@ from benchgen.models.mock import MockModel
 from benchgen.run import runner
 from benchgen.types import Evaluation, Question, Reply, Request, Trace
 
+FORK = multiprocessing.get_context("fork")
 QUESTIONS = tuple(
     Question(kind="qa", prompt=f"What is {i} in words?", target=[f"word{i}"]) for i in range(6)
 )
@@ -191,44 +192,42 @@ def test_a_torn_last_line_is_dropped_and_asked_again(tmp_path: Path, cut: int) -
     assert list(runner.load_traces(path).values()) == traces
 
 
-CHILD = """
-import json, os, sys
-from pathlib import Path
-from benchgen import scoring
-from benchgen.run import runner
-from benchgen.types import Evaluation, Question, Reply
+class Written:
+    """Notes in a file what it is asked, before it answers; may kill its process in the middle of one."""
 
-folder, kill_at = Path(sys.argv[1]), int(sys.argv[2])
-questions = [Question.from_dict(q) for q in json.loads((folder / "questions.json").read_text())]
+    name = fingerprint = "written"
 
-class Model:
-    name, fingerprint = "child", "c"
-    def generate(self, requests):
+    def __init__(self, folder: Path, kill_in: int = -1) -> None:
+        self.folder, self.kill_in = folder, kill_in
+
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
         for index, request in enumerate(requests):
-            with (folder / "asked").open("a") as asked:
-                asked.write(request.key + "\\n")
-            yield index, Reply("Answer: word" + "x" * 5000)
+            with (self.folder / "asked").open("a") as asked:
+                asked.write(request.key + "\n")
+            if index == self.kill_in:
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield index, Reply("Answer: " + "word" * 2000)
 
-def progress(done, total):
-    if done == kill_at:
-        os.kill(os.getpid(), 9)
 
-def scorer(kind, **given):
-    return scoring.score(kind, **given)
+def child(folder: Path, kill_after: int = -1, kill_in: int = -1) -> int | None:
+    """The exit code of a process that runs the questions and is killed after so many traces."""
 
-runner.run(runner.Task(questions, Evaluation(), scorer), Model(), folder / "t.jsonl", progress)
-"""
+    def progress(done: int, total: int) -> None:
+        if done == kill_after:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    model = Written(folder, kill_in)
+    process = FORK.Process(target=runner.run, args=(task(), model, folder / "t.jsonl", progress))
+    process.start()
+    process.join(60)
+    return process.exitcode
 
 
 def test_killed_anywhere_and_begun_again_nothing_is_asked_twice_or_lost(tmp_path: Path) -> None:
     """A real process, killed with SIGKILL right after its 1st, 3rd and 6th trace, then left to end."""
-    (tmp_path / "questions.json").write_text(json.dumps([q.to_dict() for q in QUESTIONS]))
     path = tmp_path / "t.jsonl"
     for kill_at in (1, 3, 6, -1):
-        done = subprocess.run(
-            [sys.executable, "-c", CHILD, str(tmp_path), str(kill_at)], check=False
-        )
-        assert done.returncode == (-signal.SIGKILL if kill_at > 0 else 0)
+        assert child(tmp_path, kill_at) == (-signal.SIGKILL if kill_at > 0 else 0)
         if kill_at > 0:
             assert len(path.read_text().splitlines()) == kill_at
     asked = (tmp_path / "asked").read_text().splitlines()
@@ -239,15 +238,7 @@ def test_killed_anywhere_and_begun_again_nothing_is_asked_twice_or_lost(tmp_path
 
 def test_killed_in_the_middle_of_an_answer(tmp_path: Path) -> None:
     """The question that was being answered is asked again, and only that one."""
-    (tmp_path / "questions.json").write_text(json.dumps([q.to_dict() for q in QUESTIONS]))
-    code = CHILD.replace(
-        "yield index, Reply",
-        "index == kill_at and os.kill(os.getpid(), 9)\n            yield index, Reply",
-    )
-    code = code.replace("if done == kill_at:", "if False:")
-    assert (
-        subprocess.run([sys.executable, "-c", code, str(tmp_path), "2"], check=False).returncode < 0
-    )
+    assert child(tmp_path, kill_in=2) == -signal.SIGKILL
     model = MockModel(ANSWERS)
     assert len(runner.run(task(), model, tmp_path / "t.jsonl")) == 6
     assert [r.key for r in model.requests] == [q.key for q in QUESTIONS[2:]]

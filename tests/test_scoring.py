@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from benchgen import scoring
 from benchgen.benchmark import registry
 from benchgen.benchmark.program import mcq, qa
 from benchgen.scoring import Score, reward, score
 from benchgen.types import STATUSES
-from hypothesis import given
-from hypothesis import strategies as st
 
 CASES = [
     json.loads(line)
@@ -59,8 +60,20 @@ SINGLE: list[tuple[str, list[str], dict[str, str | None]]] = [
         dict.fromkeys(
             [
                 *("Answer = C", "Answer C", "Answer (C)", "Ans: C", "ans. C", "Answer--> C"),
-                *("Final answer - C", "Solution: C", "Selected: C", "### Answer\nC", "Answer:\n\nC"),
-                *("I choose C.", "I'd go with option C", "Go with C", "My choice: C", "Answer is C"),
+                *(
+                    "Final answer - C",
+                    "Solution: C",
+                    "Selected: C",
+                    "### Answer\nC",
+                    "Answer:\n\nC",
+                ),
+                *(
+                    "I choose C.",
+                    "I'd go with option C",
+                    "Go with C",
+                    "My choice: C",
+                    "Answer is C",
+                ),
                 *("The correct option is C", "The best answer among the options is C", "1. C"),
                 "The answer to the question 'Which structure captures light?' is C.",
                 *("C is the correct answer.", "In conclusion, C.", "Probably C", "Let's see. C"),
@@ -77,7 +90,12 @@ SINGLE: list[tuple[str, list[str], dict[str, str | None]]] = [
             [
                 *("Die Antwort ist C.", "La réponse est C", "La respuesta correcta es C."),
                 *("Ответ: C", "正解はCです", "答えは C です。", "정답은 C 입니다", "故选C"),
-                *("答案：C。因为叶绿体", "正确答案是 C", "答案不是A，而是C", "答えはAではなくCです"),
+                *(
+                    "答案：C。因为叶绿体",
+                    "正确答案是 C",
+                    "答案不是A，而是C",
+                    "答えはAではなくCです",
+                ),
             ],
             "C",
         ),
@@ -169,7 +187,9 @@ SINGLE: list[tuple[str, list[str], dict[str, str | None]]] = [
     (
         "the label A is not always an article",
         CELL,
-        dict.fromkeys(["Answer: A because it holds DNA", "A", "a", "A is correct.", "Answer: A"], "A"),
+        dict.fromkeys(
+            ["Answer: A because it holds DNA", "A", "a", "A is correct.", "Answer: A"], "A"
+        ),
     ),
     (
         "reasoning is no answer",
@@ -222,6 +242,7 @@ SINGLE: list[tuple[str, list[str], dict[str, str | None]]] = [
             "Unlike Venus, Mars has moons.": "C",
             "Jupiter is larger than Mars.": "D",
             "Venus is hotter than Mercury. So Venus.": "B",
+            "Venus is hotter than Mercury. So Venus it is, I think": "B",
             "Answer: Mars.\n\nExplanation: Venus is hotter.": "C",
         },
     ),
@@ -248,6 +269,53 @@ SINGLE: list[tuple[str, list[str], dict[str, str | None]]] = [
         "articles are no part of an option, names are",
         ["Moon", "The Moon of Mars", "Mars", "Sun"],
         {"Answer: the moon": "A", "Answer: Moon of Mars": "B"},
+    ),
+    (
+        "a wavering reply counts by where it ends",
+        CELL,
+        {
+            "I'm torn between A and C, but I'd say C.": "C",
+            "It's either A or C. I'll go with C.": "C",
+            "Although A is tempting, the answer is C.": "C",
+            "Answer: C\n\nOn second thought, the answer is B.": "B",
+            "Answer: C. Correction: B": "B",
+            "Let's think step by step. A: no. B: no. C: yes. D: no. So the answer is C.": "C",
+            "Anything but C.": None,
+            "Not A, not B, not D.": None,
+        },
+    ),
+    (
+        "a list of all the options picks none",
+        CELL,
+        dict.fromkeys(
+            ["A) Nucleus B) Ribosome C) Chloroplast D) Vacuole", "A. B. C. D.", "A B C D"]
+        ),
+    ),
+    (
+        "labels stand between other scripts and other marks",
+        CELL,
+        dict.fromkeys(
+            [
+                "选项C是正确的",
+                "【答案】C",
+                "应该选择C",
+                "Réponse : C",
+                "Svar: C",
+                '{"choice": "C"}',
+                "C – yes",
+            ],
+            "C",
+        ),
+    ),
+    (
+        "an option may be a sentence",
+        ["The Sun is a star.", "The Sun is a planet.", "None of these"],
+        {"Answer: The Sun is a star": "A", "The Sun is a star.": "A", "Answer: star": None},
+    ),
+    (
+        "a quantity is whole or it is another",
+        ["0.5 AU", "1 AU", "5.2 AU", "30 AU"],
+        {"Answer: 5.2 AU": "C", "It is 1 AU away.": "B", "Answer: 2 AU": None, "Answer: 0.5": None},
     ),
     ("a stop may be part of an option", ["St. Helens", "Etna"], {"Answer: St. Helens": "A"}),
     (
@@ -282,9 +350,18 @@ SEVERAL = [
 
 # (accepted text, reply, right)
 TEXTS: list[tuple[str, str, bool]] = [
-    *((("Paris"), reply, True) for reply in ("Paris", "paris.", "**Paris**", "“Paris”", "PARIS\r\n")),
-    *((("Paris"), reply, True) for reply in ("Answer: Paris", "答案：Paris", r"\boxed{\text{Paris}}")),
-    *((("Paris"), reply, True) for reply in ("### Answer\n\nParis", "Q: capital?\nA: Paris", "It's Paris!")),
+    *(
+        (("Paris"), reply, True)
+        for reply in ("Paris", "paris.", "**Paris**", "“Paris”", "PARIS\r\n")
+    ),
+    *(
+        (("Paris"), reply, True)
+        for reply in ("Answer: Paris", "答案：Paris", r"\boxed{\text{Paris}}")
+    ),
+    *(
+        (("Paris"), reply, True)
+        for reply in ("### Answer\n\nParis", "Q: capital?\nA: Paris", "It's Paris!")
+    ),
     ("Paris", "Answer: Lyon\nAnswer: Paris", True),
     ("Paris", "Answer: Paris\nAnswer: Lyon", False),
     ("Paris", "The capital of France is Paris.", True),
@@ -292,7 +369,11 @@ TEXTS: list[tuple[str, str, bool]] = [
     ("Paris", "The answer is not Paris.", False),
     ("Paris", "The answer is not Lyon but Paris.", True),
     ("Paris", "Paris and Lyon are cities in France; the capital is Lyon.", False),
-    ("Paris", "I was in Paris, then in Lyon, and both are cities that I would gladly see again.", False),
+    (
+        "Paris",
+        "I was in Paris, then in Lyon, and both are cities that I would gladly see again.",
+        False,
+    ),
     ("Paris", "Lyon is large.\nParis", True),
     ("Paris", "Answer: Paris, because it is the seat of government", True),
     ("Paris", "Answer: Paris (France)", True),
@@ -376,7 +457,9 @@ def test_several_labels_are_one_set(reply: str) -> None:
     assert (verdict.correct, verdict.extracted) == (True, "A,C")
 
 
-@pytest.mark.parametrize("reply", ["A", "Answer: A, B, C", "ANSWER: A, C, E", "", "Answer: B and D"])
+@pytest.mark.parametrize(
+    "reply", ["A", "Answer: A, B, C", "ANSWER: A, C, E", "", "Answer: B and D"]
+)
 def test_another_set_of_labels_is_wrong(reply: str) -> None:
     assert score("mcq", reply=reply, target=["A", "C"], choices=EVEN, multi=True).correct is False
 
@@ -392,11 +475,16 @@ def test_any_accepted_text_is_right() -> None:
 
 @pytest.mark.parametrize(
     ("option", "gold", "reply"),
-    [("keep_case", "pH", "PH"), ("keep_articles", "The Who", "Who"), ("keep_punctuation", "a-b", "a b")],
+    [
+        ("keep_case", "pH", "PH"),
+        ("keep_articles", "The Who", "Who"),
+        ("keep_punctuation", "a-b", "a b"),
+    ],
 )
 def test_what_is_ignored_can_be_kept(option: str, gold: str, reply: str) -> None:
     assert score("qa", reply=reply, target=gold).correct is True
-    assert score("qa", reply=reply, target=gold, **{option: True}).correct is False
+    kept: dict[str, Any] = {option: True}
+    assert score("qa", reply=reply, target=gold, **kept).correct is False
 
 
 @pytest.mark.parametrize(
@@ -471,7 +559,7 @@ def test_a_crash_of_the_scorer_is_not_measured(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_unknown_kinds_and_options_are_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="'numeric'.*mcq, qa"):
+    with pytest.raises(ValueError, match=r"'numeric'.*mcq, qa"):
         score("numeric", reply="1", target=1)
     with pytest.raises(ValueError, match="mutli"):
         score("mcq", reply="A", target="A", choices=CELL, mutli=True)
@@ -480,11 +568,51 @@ def test_unknown_kinds_and_options_are_refused_by_name() -> None:
 # --- properties ------------------------------------------------------------------------------
 
 PIECES = [
-    *("answer", "Answer:", "the answer is", "not", "B", "C", " A ", "(", ")", "**", "$", "\\boxed{"),
-    *("}", "<think>", "</think>", "\n", "?", "Mars", "Venus", "so", "wait, ", "Question:", "答案是"),
-    *("is correct", "I pick", "1.", "- ", ", ", "and", "```", '{"answer":', "\u200b", "Ｃ", "İ", "ﬁ"),
+    *(
+        "answer",
+        "Answer:",
+        "the answer is",
+        "not",
+        "B",
+        "C",
+        " A ",
+        "(",
+        ")",
+        "**",
+        "$",
+        "\\boxed{",
+    ),
+    *(
+        "}",
+        "<think>",
+        "</think>",
+        "\n",
+        "?",
+        "Mars",
+        "Venus",
+        "so",
+        "wait, ",
+        "Question:",
+        "答案是",
+    ),
+    *(
+        "is correct",
+        "I pick",
+        "1.",
+        "- ",
+        ", ",
+        "and",
+        "```",
+        '{"answer":',
+        "\u200b",
+        "Ｃ",
+        "İ",
+        "ﬁ",
+    ),
 ]
-hostile = st.one_of(st.text(max_size=200), st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
+hostile = st.one_of(
+    st.text(max_size=200), st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
+)
 
 
 @given(reply=hostile, target=st.sampled_from("ABCD"), cut=st.booleans(), multi=st.booleans())
@@ -510,12 +638,36 @@ def test_the_accepted_text_itself_is_right_and_nothing_is_not(gold: str) -> None
 
 
 WRAPS = [
-    *("**{}**", "({})", "${}$", "`{}`", '"{}"', "[{}]", "\\boxed{{{}}}", "\\text{{{}}}", "$\\boxed{{{}}}$"),
-    *("\\(\\mathbf{{{}}}\\)", "__{}__", "“{}”", "{}.", "{}\r\n", "\u200b{}\u200b", "{}\n\nI hope this helps!"),
+    *(
+        "**{}**",
+        "({})",
+        "${}$",
+        "`{}`",
+        '"{}"',
+        "[{}]",
+        "\\boxed{{{}}}",
+        "\\text{{{}}}",
+        "$\\boxed{{{}}}$",
+    ),
+    *(
+        "\\(\\mathbf{{{}}}\\)",
+        "__{}__",
+        "“{}”",
+        "{}.",
+        "{}\r\n",
+        "\u200b{}\u200b",
+        "{}\n\nI hope this helps!",
+    ),
     *("{}\n\nLet me know if you have further questions.", "{}<|im_end|>", "{}</s>"),
 ]
 HEADS = [
-    *("Answer: {}", "The answer is {}", "Final answer: {}", "**Answer:** {}", "It is warm.\nAnswer: {}"),
+    *(
+        "Answer: {}",
+        "The answer is {}",
+        "Final answer: {}",
+        "**Answer:** {}",
+        "It is warm.\nAnswer: {}",
+    ),
     "<think>Perhaps Venus. Answer: B</think>\nAnswer: {}",
     "Perhaps it is Venus.</think>Answer: {}",
 ]
@@ -536,9 +688,42 @@ def test_wrapping_changes_no_verdict(head: str, wrap: str) -> None:
 
 
 UNITS = [
-    *("answer ", "the answer is ", "answer: ", "<think>", "</think>", "<", "\\boxed{", "[", "(", "*"),
-    *("? \n", "?\na.", "Question: x\n", "so ", "it is ", "wait, ", "not ", "Mars ", "B is correct "),
-    *("B and ", "A, ", "i pick ", "correct option ", "答案", "选", " ", "\t", "\n", "1,000", "A. x\n"),
+    *(
+        "answer ",
+        "the answer is ",
+        "answer: ",
+        "<think>",
+        "</think>",
+        "<",
+        "\\boxed{",
+        "[",
+        "(",
+        "*",
+    ),
+    *(
+        "? \n",
+        "?\na.",
+        "Question: x\n",
+        "so ",
+        "it is ",
+        "wait, ",
+        "not ",
+        "Mars ",
+        "B is correct ",
+    ),
+    *(
+        "B and ",
+        "A, ",
+        "i pick ",
+        "correct option ",
+        "答案",
+        "选",
+        " ",
+        "\t",
+        "\n",
+        "1,000",
+        "A. x\n",
+    ),
 ]
 
 
@@ -567,23 +752,39 @@ def test_function_reward_and_codabench_program_agree(tmp_path: Path) -> None:
         choices = case.get("choices") or case.get("options")
         reply = case["output"] if "output" in case else case["reply"]
         questions.append(
-            {"key": case["id"], "kind": kind, "target": case["target"], "choices": choices, "options": params}
+            {
+                "key": case["id"],
+                "kind": kind,
+                "target": case["target"],
+                "choices": choices,
+                "options": params,
+            }
         )
         predictions.append({"key": case["id"], "reply": reply, "finish_reason": finish})
         direct.append((case["id"], verdict.correct, verdict.extracted, verdict.status))
         columns = {name: [value] for name, value in params.items()}
         for completion in (reply, [{"role": "assistant", "content": reply}]):
-            given = reward([completion], [case["target"]], [kind], [choices], finish_reason=[finish], **columns)
+            given = reward(
+                [completion], [case["target"]], [kind], [choices], finish_reason=[finish], **columns
+            )
             rewards.append(given == [verdict.value])
     for name, rows in (("ref/questions", questions), ("res/predictions", predictions[::-1])):
         path = tmp_path / "in" / f"{name}.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     registry.copy_program(tmp_path / "program v1.0")
     subprocess.run(
-        [sys.executable, "-I", tmp_path / "program v1.0" / "score.py", tmp_path / "in", tmp_path / "out"],
+        [
+            sys.executable,
+            "-I",
+            tmp_path / "program v1.0" / "score.py",
+            tmp_path / "in",
+            tmp_path / "out",
+        ],
         check=True,
     )
-    rows = [json.loads(x) for x in (tmp_path / "out" / "verdicts.jsonl").read_text("utf-8").splitlines()]
+    rows = [
+        json.loads(x) for x in (tmp_path / "out" / "verdicts.jsonl").read_text("utf-8").splitlines()
+    ]
     assert [(r["key"], r["correct"], r["extracted"], r["status"]) for r in rows] == direct
     assert all(rewards)
     scores = json.loads((tmp_path / "out" / "scores.json").read_text("utf-8"))
@@ -602,15 +803,25 @@ def test_a_missing_prediction_is_not_measured(tmp_path: Path) -> None:
     row = {"key": "k", "kind": "mcq", "target": "A", "choices": CELL}
     (tmp_path / "ref" / "questions.jsonl").write_text(json.dumps(row), "utf-8")
     (tmp_path / "res" / "predictions.jsonl").write_text("", "utf-8")
-    command = [sys.executable, registry.PROGRAM / "score.py", tmp_path, tmp_path / "out"]
+    command = [
+        sys.executable,
+        str(registry.PROGRAM / "score.py"),
+        str(tmp_path),
+        str(tmp_path / "out"),
+    ]
     subprocess.run(command, check=True)
     scores = json.loads((tmp_path / "out" / "scores.json").read_text("utf-8"))
     assert scores == {"accuracy": None, "right": 0, "scored": 0, "asked": 1}
 
 
 def test_unusable_input_is_one_line_and_writes_nothing(tmp_path: Path) -> None:
-    command = [sys.executable, registry.PROGRAM / "score.py", tmp_path, tmp_path / "out"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = [
+        sys.executable,
+        str(registry.PROGRAM / "score.py"),
+        str(tmp_path),
+        str(tmp_path / "out"),
+    ]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 2
     assert len(done.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "out").exists()
@@ -623,14 +834,18 @@ def test_reward_reads_chat_messages_and_leaves_out_the_unscored() -> None:
         [{"role": "assistant", "content": [{"type": "text", "text": "Answer: Mars"}]}],
         "Error: rate limited",
     ]
-    given = reward(completions, ["C"] * 4, "mcq", [PLANETS] * 4, prompts=["p"] * 4, trainer_state=None)
+    given = reward(
+        completions, ["C"] * 4, "mcq", [PLANETS] * 4, prompts=["p"] * 4, trainer_state=None
+    )
     assert given == [1.0, 0.0, 1.0, None]
 
 
 def test_the_program_imports_the_standard_library_only() -> None:
     allowed = set(sys.stdlib_module_names)
     for path in registry.PROGRAM.glob("*.py"):
-        for name in re.findall(r"^\s*(?:import|from) +([\w]+)", path.read_text("utf-8"), re.MULTILINE):
+        for name in re.findall(
+            r"^\s*(?:import|from) +([\w]+)", path.read_text("utf-8"), re.MULTILINE
+        ):
             assert name in allowed, f"{path.name} imports {name}"
 
 

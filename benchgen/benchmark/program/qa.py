@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from . import reading
+from . import declared, reading, spelling
 from .verdict import Score, judged, missed, unmeasured
 
 MAX_PLACES = 64
@@ -17,7 +17,7 @@ MAX_UNDECLARED_WORDS = 12
 """A longer reply that declares nothing is no answer, rather than a wrong one."""
 
 
-def score(
+def score(  # noqa: PLR0913 - the options are the caller's words
     reply: str,
     target: object,
     *,
@@ -38,10 +38,8 @@ def score(
         return _score_json(text, accepted, whole)
     if format not in ("", "text"):
         return unmeasured("error", "unknown_format")
-    fold = partial(
-        reading.folded, case=keep_case, articles=keep_articles, marks=keep_punctuation
-    )
-    golds = {fold(reading.normalised(str(gold))) for gold in accepted}
+    fold = partial(spelling.folded, case=keep_case, articles=keep_articles, marks=keep_punctuation)
+    golds = {fold(spelling.normalised(str(gold))) for gold in accepted}
     if not text:
         return missed("truncated" if truncated else "no_answer", read.note or "no_text")
     return _score_text(text, golds, fold, whole)
@@ -51,35 +49,32 @@ def _usable(text: object) -> bool:
     return isinstance(text, (str, int, float)) and bool(str(text).strip())
 
 
-def _score_text(
-    text: str, golds: set[str], fold: Callable[[str], str], whole: bool
-) -> Score:
+def _score_text(text: str, golds: set[str], fold: Callable[[str], str], whole: bool) -> Score:
     longest = 4 * max(map(len, golds)) + 200  # a longer text folds to none of them
 
     def accepted(value: str) -> bool:
         return len(value) <= longest and fold(value) in golds
 
-    declared = _declared(text, whole)
-    if declared is not None:
-        readings = list(_readings(declared))
-        right = next((r for r in readings if accepted(r)), None)
-        shown = right if right is not None else readings[-1] if readings else declared
-        return judged(right is not None, shown)
+    answer = _declared(text, whole)
+    if answer is not None:
+        right = next((value for value in _readings(answer) if accepted(value)), None)
+        shown = declared.peeled(answer if right is None else right)
+        return judged(right is not None, shown or answer)
     if not whole:
         return missed("truncated", "no_final_answer")
-    answer = reading.without_comment(text).strip()
+    answer = declared.without_comment(text).strip()
     last = answer.rpartition("\n")[2]
     for candidate in dict.fromkeys((text, answer, last)):
         if len(candidate) > 2 * longest:
             continue
-        for value in _readings(reading.peeled(candidate)):
+        for value in _readings(candidate):
             if accepted(value):
-                return judged(True, value)
+                return judged(True, declared.peeled(value) or value)
     if reading.refused(text):
         return missed("refused", "by_model")
     if len(answer.split(None, MAX_UNDECLARED_WORDS)) > MAX_UNDECLARED_WORDS:
         return missed("no_answer", "undeclared")
-    return judged(False, reading.peeled(answer))
+    return judged(False, declared.peeled(answer) or answer)
 
 
 _A_LINE = re.compile(r"^[ \t]*\**a\**:\**[ \t]*(?=\S)", re.MULTILINE)
@@ -90,14 +85,18 @@ _NO_VALUE = re.compile(
 
 def _declared(text: str, whole: bool) -> str | None:
     """The value of the last declaration; of a cut text only that of a finished line."""
-    low = reading.lowered(text)
-    found = [(d.value, d.line) for d in reading.declarations(text, low) if d.style not in ("pick", "label")]
+    low = spelling.lowered(text)
+    found = [
+        (d.value, d.line)
+        for d in declared.declarations(text, low)
+        if d.style not in ("pick", "label")
+    ]
     found += [(m.end(), True) for m in _A_LINE.finditer(low)]
     for position, line in sorted(found)[: -MAX_PLACES - 1 : -1]:
         if not whole and (not line or "\n" not in text[position:].lstrip()):
             continue
-        value = reading.value_at(text, position)
-        if not value or (not line and _NO_VALUE.match(reading.lowered(value))):
+        value = declared.line_at(text, position)
+        if not value or (not line and _NO_VALUE.match(spelling.lowered(value))):
             continue
         return value
     return None
@@ -117,7 +116,9 @@ _YES_NO = re.compile(r"(yes|no|true|false)\b[,.;:!]", re.IGNORECASE)
 def _readings(value: str) -> Iterator[str]:
     """The declared text, then what is left of it without fillers and afterthoughts."""
     yield value
-    bare = reading.FILLER.match(value)
+    value = declared.peeled(value)
+    yield value
+    bare = declared.FILLER.match(value)
     if bare:
         value = value[bare.end() :]
         yield value
@@ -127,7 +128,7 @@ def _readings(value: str) -> Iterator[str]:
         yield value
     after = _AFTERTHOUGHT.search(value)
     if after and value[: after.start()].strip():
-        yield reading.peeled(value[: after.start()])
+        yield declared.peeled(value[: after.start()])
     verdict = _YES_NO.match(value)
     if verdict:
         yield verdict[1]
@@ -148,7 +149,7 @@ def _sentence_end(line: str) -> str:
     if len(sentence.split()) > 2 * MAX_UNDECLARED_WORDS or _UNSURE.search(sentence.lower()):
         return ""
     found = list(_COPULA.finditer(sentence))
-    return reading.peeled(sentence[found[-1].end() :]) if found else ""
+    return declared.peeled(sentence[found[-1].end() :]) if found else ""
 
 
 # --- JSON ------------------------------------------------------------------------------------
@@ -189,5 +190,5 @@ def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(_equal, a, b))
     if isinstance(a, str) and isinstance(b, str):
-        return reading.normalised(a) == reading.normalised(b)
+        return spelling.normalised(a) == spelling.normalised(b)
     return bool(a == b)

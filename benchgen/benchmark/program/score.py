@@ -1,4 +1,4 @@
-"""Scores one reply to one question: the same function in evaluation, re-scoring and as GRPO's reward.
+r"""Scores one reply to one question: the same function in evaluation, re-scoring and as GRPO's reward.
 
 Policy of this version
   1. Read once: NFKC, plain dashes, quotes and line ends, unseen characters out; full-width letters
@@ -6,12 +6,12 @@ Policy of this version
   2. Reasoning blocks are no answer. An end tag alone closes a block that began before the reply;
      a block that never ends hides all after it.
   3. Text after an invented next question belongs to that question.
-  4. The last explicit declaration wins ("Answer: X", "the answer is X", \\boxed{X}, "I choose X",
+  4. The last explicit declaration wins ("Answer: X", "the answer is X", \boxed{X}, "I choose X",
      "wait, X", and the like in other languages); a firm one beats "so X" and "X is correct"; only
      without any, the reply's own line, bracketed label or option text counts.
   5. What a clause denies is not picked ("not B but C", "rules out C, leaving D"). What is supposed
      ("if the answer is B") or somebody else's ("students may say the answer is B") is no declaration.
-  6. Wrappers say nothing: bold, brackets, quotes, code, LaTeX, \\boxed.
+  6. Wrappers say nothing: bold, brackets, quotes, code, LaTeX, \boxed.
   7. Only the question's own labels count. A last declaration outside them, or of several where one is
      asked, is no answer (`out_of_set`, `several_labels`), whatever stands before it. Options with
      equal texts are equally right. An option's text stands for its label: whole, or as the longest
@@ -44,8 +44,10 @@ if not __package__:  # run as a file, on Codabench: the folder becomes a package
     _package.__path__ = [str(Path(__file__).resolve().parent)]
     sys.modules.setdefault(__package__, _package)
 
-from . import mcq, qa, reading
+from . import mcq, qa, reading, spelling
 from .verdict import Score, missed, unmeasured
+
+__all__ = ["KINDS", "OPTIONS", "VERSION", "Score", "main", "reward", "score", "score_files"]
 
 VERSION = "1"
 """`.dev` at the end marks a program that is not released; see released.json."""
@@ -96,7 +98,7 @@ def score(
             arguments["choices"] = choices or ()
         verdict = KINDS[kind](reply, target, **arguments)
         return _explained(verdict, reply)
-    except Exception as error:  # a crash of the scorer says nothing about the model
+    except Exception as error:  # noqa: BLE001 - a crash of the scorer says nothing about the model
         return unmeasured("error", f"scorer_crash: {type(error).__name__}")
 
 
@@ -140,7 +142,7 @@ def _without_answer(reply: object, finish_reason: str | None) -> Score | None:
         return missed("empty", "no_reply")
     if not isinstance(reply, str):
         return unmeasured("error", "reply_not_text")
-    if not reply.strip() or (not reply.isascii() and not reading.normalised(reply).strip()):
+    if not reply.strip() or (not reply.isascii() and not spelling.normalised(reply).strip()):
         if finish_reason in _CUT:
             return missed("truncated", "no_text")
         return missed("empty", "no_text")
@@ -153,9 +155,9 @@ def _explained(verdict: Score, reply: str) -> Score:
         verdict.status == "ok" and verdict.correct is False
     ):
         return verdict
-    if len(reply) <= 300 and reading.outage(reading.normalised(reply)):
+    if len(reply) <= 300 and reading.outage(spelling.normalised(reply)):
         return unmeasured("error", "outage_text")
-    if verdict.status == "no_answer" and reading.refused(reading.normalised(reply[:500])):
+    if verdict.status == "no_answer" and reading.refused(spelling.normalised(reply[:500])):
         return missed("refused", "by_model")
     return verdict
 
@@ -214,9 +216,11 @@ def main(arguments: Sequence[str]) -> int:
     """Exit status: 0 done, 2 with one line on stderr when the input cannot be used."""
     source, out = (Path(arg) for arg in (arguments or ("/app/input", "/app/output")))
     try:
-        verdicts = score_files(source / "ref" / "questions.jsonl", source / "res" / "predictions.jsonl")
+        verdicts = score_files(
+            source / "ref" / "questions.jsonl", source / "res" / "predictions.jsonl"
+        )
     except (OSError, ValueError, RecursionError) as error:
-        print(f"cannot score: {error}", file=sys.stderr)
+        sys.stderr.write(f"cannot score: {error}\n")
         return 2
     scored = [verdict for verdict in verdicts if verdict["correct"] is not None]
     right = sum(verdict["correct"] for verdict in scored)

@@ -1,0 +1,166 @@
+"""What a model's name means, and what that model was trained on."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from benchgen import config
+from benchgen.errors import ConfigError, NotFound
+from benchgen.models import catalogue
+from benchgen.models.embedded import EMBEDDED_ID
+from benchgen.models.reference import ReferenceModel
+from benchgen.store import ModelRow, Store
+from benchgen.types import Request
+
+
+@pytest.fixture
+def store(workspace_path: Path) -> Store:
+    return Store(workspace_path / "benchgen.db")
+
+
+def small(store: Store) -> ModelRow:
+    """A recorded base."""
+    spec = {"source": "embedded", "revision": None}
+    return store.add(ModelRow(name="small", kind="base", spec=spec))
+
+
+def trained(store: Store, name: str, parent: ModelRow, *seen: str) -> ModelRow:
+    """A recorded adapter on that parent."""
+    spec = {"adapter": f"jobs/{name}/adapter"}
+    return store.add(
+        ModelRow(name=name, kind="adapter", spec=spec, parent_id=parent.id, seen=list(seen))
+    )
+
+
+# ------------------------------------------------------------------------------------------- names
+
+
+def test_every_option_of_conf_model_is_found_and_nothing_is_written(
+    store: Store, workspace_path: Path
+) -> None:
+    for name in catalogue.names(store):
+        row = catalogue.find(store, name)
+        assert row.name == name
+        assert not row.id
+        assert row.spec["source"]
+    assert {"smollm2_135m", "reference"} <= set(catalogue.names(store))
+    assert not workspace_path.exists()
+
+
+def test_the_word_for_a_name_from_the_catalogue_is_no_model(store: Store) -> None:
+    """`model=catalogue model.name=…` is how the command line says it; alone it means nothing."""
+    assert "catalogue" not in catalogue.names(store)
+    with pytest.raises(NotFound):
+        catalogue.find(store, "catalogue")
+
+
+@pytest.mark.parametrize("name", ["Qwen/Qwen2.5-0.5B-Instruct", "org/name", "a_b/c.d-e"])
+def test_a_hub_id_is_a_base(store: Store, name: str) -> None:
+    row = catalogue.find(store, name)
+    assert (row.kind, row.spec) == ("base", {"source": name, "revision": None})
+    assert catalogue.model_id(row) == catalogue.weights(row) == name
+
+
+def test_a_local_folder_with_a_config_is_a_base(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that reads like a hub id; its path is kept in full, since jobs start elsewhere."""
+    folder = tmp_path / "models" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    for name in (str(folder), "models/mine"):
+        row = catalogue.find(store, name)
+        assert (row.kind, row.spec["source"]) == ("base", str(folder))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert catalogue.find(store, "~/models/mine").spec["source"] == str(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "close"),
+    [("smollm2-135m", "model=smollm2_135m"), ("refrence", "model=reference"), ("qqq", "local folder")],
+)  # fmt: skip
+def test_an_unknown_name_is_answered_with_a_close_one(store: Store, name: str, close: str) -> None:
+    with pytest.raises(NotFound) as failed:
+        catalogue.find(store, name)
+    assert failed.value.exit_code == 2
+    assert failed.value.got == name
+    assert "smollm2_135m" in failed.value.allowed
+    assert close in failed.value.next
+
+
+@pytest.mark.parametrize("name", ["", "/no/such/folder", "a/b/c", "org/name ", "org/na me", "org/"])
+def test_what_is_neither_name_nor_id_nor_folder(store: Store, name: str) -> None:
+    with pytest.raises(NotFound):
+        catalogue.find(store, name)
+
+
+def test_a_trained_model_is_found_by_name_and_wins_over_the_files(store: Store) -> None:
+    base = small(store)
+    trained(store, "org/name", base)
+    row = catalogue.find(store, "org/name")
+    assert (row.kind, row.parent_id) == ("adapter", base.id)
+    assert "org/name" in catalogue.names(store)
+
+
+# ------------------------------------------------------------------------------------------ records
+
+
+def test_a_model_is_recorded_once(store: Store) -> None:
+    """Two runs at once use a model for the first time: one record."""
+    rows = [catalogue.find(store, "org/name") for _ in range(3)]
+    ids: list[int] = []
+    threads = [
+        threading.Thread(target=lambda row=row: ids.append(catalogue.record(store, row, "ada").id))
+        for row in rows
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ids == [1, 1, 1]
+    assert [row.owner for row in store.all(ModelRow)] == ["ada"]
+    found = catalogue.find(store, "org/name")
+    assert catalogue.record(store, found, "eve").owner == "ada"
+
+
+def test_what_a_model_has_seen_is_that_of_its_whole_line(store: Store) -> None:
+    base = small(store)
+    first = trained(store, "first", base, "a", "b")
+    second = trained(store, "second", first, "b", "c")
+    other = trained(store, "other", base, "z")
+    assert catalogue.seen_keys(store, base) == set()
+    assert catalogue.seen_keys(store, first) == {"a", "b"}
+    assert catalogue.seen_keys(store, second) == {"a", "b", "c"}
+    assert catalogue.seen_keys(store, other) == {"z"}
+    assert catalogue.seen_keys(store, catalogue.find(store, "org/name")) == set()  # never recorded
+
+
+def test_the_base_of_an_adapter_is_what_is_loaded(store: Store) -> None:
+    base = small(store)
+    second = trained(store, "second", trained(store, "first", base))
+    assert catalogue.base_of(store, second).id == base.id
+    assert catalogue.base_of(store, base).id == base.id
+    assert catalogue.model_id(base) == EMBEDDED_ID
+
+
+def test_only_weights_can_be_trained(store: Store) -> None:
+    base = catalogue.find(store, "org/name")
+    assert catalogue.check_trainable(base) is base
+    with pytest.raises(ConfigError, match="base_model=reference") as failed:
+        catalogue.check_trainable(catalogue.find(store, "reference"))
+    assert failed.value.exit_code == 2
+    assert failed.value.got == "reference"
+    assert "base" in failed.value.allowed
+    assert failed.value.next
+
+
+def test_the_reference_answers_without_torch(store: Store, workspace_path: Path) -> None:
+    row = catalogue.find(store, "reference")
+    answers = {"k": "Because.\nAnswer: x"}
+    model = catalogue.load(store, row, workspace_path, config.HardwareConfig(), answers)
+    assert isinstance(model, ReferenceModel)
+    assert [reply.text for _, reply in model.generate([Request((), key="k")])] == [answers["k"]]
