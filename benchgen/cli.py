@@ -40,19 +40,28 @@ class Verb:
 VERBS = {
     verb.name: verb
     for verb in (
-        Verb("create", "benchmark=solar_system_basics [dry=yes]", "write a benchmark, a draft", True),
+        Verb(
+            "create", "benchmark=solar_system_basics [dry=yes]", "write a benchmark, a draft", True
+        ),
         Verb("publish", "benchmark_id=1", "freeze a draft, so that it can be run", False),
         Verb("run", "benchmark_id=1 model=smollm2_135m [limit=10]", "ask a model", True),
         Verb("status", "run_id=1 | job_id=1", "state and progress, score once finished", False),
         Verb("resume", "run_id=1 | job_id=1", "go on with what was interrupted", False),
-        Verb("dataset", "run_id=1 mode=failures [rows=10] [format=csv path=F]", "rows of a run", False),
+        Verb(
+            "dataset",
+            "run_id=1 mode=failures [rows=10] [format=csv path=F]",
+            "rows of a run",
+            False,
+        ),
         Verb("plan", "recipe=from_run run_id=[1,2] mode=distill", "what a training would do", True),
         Verb("confirm", "plan_id=1 answer=yes", "start a plan; anything but yes cancels it", True),
         Verb("logs", "job_id=1 lines=20", "the last lines of a job's log", False),
         Verb("stop", "job_id=1", "end a running job", False),
         Verb("compare", "runs=[1,2,3] [baseline=1]", "scores and paired differences", False),
         Verb("report", "runs=[1,2,3]", "a page and a Markdown file of these runs", True),
-        Verb("loop", "experiment=solar_system [confirm=yes]", "measure, train, measure again", True),
+        Verb(
+            "loop", "experiment=solar_system [confirm=yes]", "measure, train, measure again", True
+        ),
         Verb("benchmarks", "", "list benchmarks", False),
         Verb("runs", "", "list runs", False),
         Verb("models", "", "list models", False),
@@ -143,7 +152,9 @@ def help_text(word: str) -> str:
         verb = VERBS[word]
         groups = {p.name for p in config.root().iterdir() if p.is_dir()} - {"hydra", "local"}
         lines = [f"benchgen {verb.name} {verb.usage}", f"  {verb.about}", "", "Options by group:"]
-        lines += [f"  {g}={'|'.join(config.options(g))}" for g in sorted(groups) if config.options(g)]
+        lines += [
+            f"  {g}={'|'.join(config.options(g))}" for g in sorted(groups) if config.options(g)
+        ]
         return "\n".join([*lines, "", "On every verb: workspace=PATH output=text|json user=NAME"])
     width = max(len(v) for v in VERBS)
     lines = ["benchgen VERB [key=value …] [-m]", ""]
@@ -176,7 +187,9 @@ def _as_job(verb: Verb, overrides: list[str], multirun: bool) -> None:
                 raise  # the sweep goes on with its other jobs and reports this one at the end
             failures.append(error)  # past Hydra, which would print its own lines about it
 
-    wrapped = hydra.main(version_base="1.3", config_path="pkg://benchgen.conf", config_name="config")
+    wrapped = hydra.main(
+        version_base="1.3", config_path="pkg://benchgen.conf", config_name="config"
+    )
     arguments, environment = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
     sys.argv = ["benchgen", f"verb={verb.name}", *overrides, *(["-m"] if multirun else [])]
     os.environ["HYDRA_FULL_ERROR"] = "1"  # hand errors to us instead of printing them and exiting
@@ -449,3 +462,7 @@ ACTIONS: dict[str, Callable[[Workspace, config.Config, Screen], Result]] = {
     "doctor": _doctor,
     **{kind: _listing(kind) for kind in ("benchmarks", "runs", "models", "plans", "jobs")},
 }
+
+
+if __name__ == "__main__":
+    main()

@@ -93,6 +93,12 @@ class RecipeConfig:
     max_grad_norm: float = 1.0
     max_length: int = 512
     save_steps: int = 10
+    layers: float = 1.0
+    """Upper share of the layers that get an adapter."""
+    optimizer: str = "auto"
+    gradient_checkpointing: bool = False
+    batching: str = "auto"
+    """auto | packed | padded"""
 
 
 @dataclass

@@ -165,7 +165,9 @@ def torch_cuda_build(folder: Path | None = None) -> str | None:
         folder = Path(spec.origin).parent
     file = folder / "version.py"
     match = (
-        re.search(r"^cuda\b[^=\n]*= *'([\d.]+)'", file.read_text(), re.MULTILINE) if file.exists() else None
+        re.search(r"^cuda\b[^=\n]*= *'([\d.]+)'", file.read_text(), re.MULTILINE)
+        if file.exists()
+        else None
     )
     return match[1] if match else None
 

@@ -1,14 +1,14 @@
 """Every error this package raises on purpose, one class per boundary that can fail.
 
-    BenchgenError                exit 1   something broke that the person cannot mend by typing differently
-    ├── InputError               exit 2   what was asked for is wrong: the message says how to put it right
-    │   ├── ConfigError                   an unknown key or option, a value of the wrong type
-    │   ├── NotFound                      no record, model, file or pack of that name
-    │   ├── StateError                    the record is there but not in a state that allows this
-    │   └── DataError                     a file or table whose content cannot be used
-    ├── ModelError                        a model could not be loaded or did not answer
-    ├── TrainingError                     a training run failed after it began
-    └── StoreError                        the workspace's database or files are not what its records say
+BenchgenError                exit 1   something broke that the person cannot mend by typing differently
+├── InputError               exit 2   what was asked for is wrong: the message says how to put it right
+│   ├── ConfigError                   an unknown key or option, a value of the wrong type
+│   ├── NotFound                      no record, model, file or pack of that name
+│   ├── StateError                    the record is there but not in a state that allows this
+│   └── DataError                     a file or table whose content cannot be used
+├── ModelError                        a model could not be loaded or did not answer
+├── TrainingError                     a training run failed after it began
+└── StoreError                        the workspace's database or files are not what its records say
 """
 
 from __future__ import annotations

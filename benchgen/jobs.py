@@ -10,7 +10,6 @@ import fcntl
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -28,22 +27,38 @@ LOG = "log.txt"
 HEARTBEAT = "heartbeat.json"
 BEAT_S = 5.0
 SILENT_S = 60.0
-_children: list[subprocess.Popen[bytes]] = []  # kept, so that finished ones can be reaped
+_children: set[int] = set()
+"""Workers that this process started and has not yet seen ended."""
 
 
 def spawn(workspace: Path, job_id: int, folder: Path) -> int:
     """The pid of a new worker for this job: own process and session, output to `log.txt`."""
+    command = [sys.executable, "-m", "benchgen.worker", str(workspace), str(job_id)]
     with (make_folder(folder) / LOG).open("ab") as log:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "benchgen.worker", str(workspace), str(job_id)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
+        # not subprocess.Popen: a worker is meant to outlive this process, which Popen warns about
+        pid = os.posix_spawn(
+            sys.executable,
+            command,
+            os.environ,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, log.fileno(), 1),
+                (os.POSIX_SPAWN_DUP2, log.fileno(), 2),
+            ],
+            setsid=True,
         )
-    _children.append(child)
-    beat(folder, child.pid)
-    return child.pid
+    _children.add(pid)
+    beat(folder, pid)
+    return pid
+
+
+def _reap() -> None:
+    """Let the system forget workers of ours that have ended."""
+    for pid in list(_children):
+        with suppress(ChildProcessError):
+            if os.waitpid(pid, os.WNOHANG) == (0, 0):
+                continue
+        _children.discard(pid)
 
 
 def beat(folder: Path, pid: int | None = None) -> None:
@@ -180,8 +195,7 @@ def _process(folder: Path) -> psutil.Process | None:
     told = _told(folder)
     if told is None or told["host"] != socket.gethostname():
         return None
-    for child in _children:
-        child.poll()
+    _reap()
     try:
         process = psutil.Process(told["pid"])
         same = abs(process.create_time() - told["started"]) < 1.0

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchgen.config import HardwareConfig, LoopConfig, RecipeConfig
-from benchgen.types import Record
 from benchgen.records import Benchmark, Job, PlanRecord, Run
+from benchgen.types import Record
 from benchgen.workspace import Workspace
 
 

@@ -23,9 +23,19 @@ from benchgen.compare.report import BenchmarkView, benchmark_page
 from benchgen.errors import StateError
 from benchgen.models import catalogue
 from benchgen.plan import gate
-from benchgen.rundata.select import frame
 from benchgen.run import runner
-from benchgen.store import BenchmarkRow, JobRow, ModelRow, PlanRow, RunRow, Store, now, read_jsonl, write_atomic
+from benchgen.rundata.select import frame
+from benchgen.store import (
+    BenchmarkRow,
+    JobRow,
+    ModelRow,
+    PlanRow,
+    RunRow,
+    Store,
+    now,
+    read_jsonl,
+    write_atomic,
+)
 from benchgen.types import Evaluation, Plan, Question, Trace
 
 PAGE = "index.html"
@@ -61,7 +71,7 @@ class _Record:
     @property
     def folder(self) -> Path:
         """Where its files lie."""
-        return self.place.path / self.kind.__tablename__ / str(self.id)
+        return self.place.path / str(self.kind.__tablename__) / str(self.id)
 
     @property
     def link(self) -> str:
@@ -206,7 +216,7 @@ class Run(_Record):
 
     def view(self) -> RunView:
         """The run as comparisons and pages need it."""
-        row, bench, model = self.row, self.benchmark, self.model.row
+        bench, model = self.benchmark, self.model.row
         return RunView(
             run_id=self.id,
             model=model.name,
@@ -305,9 +315,7 @@ class Job(_Record):
         """Itself, started again from its last checkpoint; StateError unless it failed or was stopped."""
         state = self.state
         if state not in ("failed", "stopped"):
-            raise StateError(
-                f"job {self.id} is {state}", got=state, allowed=["failed", "stopped"]
-            )
+            raise StateError(f"job {self.id} is {state}", got=state, allowed=["failed", "stopped"])
         self.place.store.change(JobRow, self.id, state="queued", error="")
         jobs.spawn(self.place.path, self.id, self.folder)
         return self

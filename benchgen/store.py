@@ -27,6 +27,8 @@ BUSY_S = 30
 
 
 class Base(DeclarativeBase):
+    """Root of all rows: JSON for dicts and lists."""
+
     type_annotation_map = {dict[str, Any]: sa.JSON, list[str]: sa.JSON}
 
 

@@ -216,10 +216,7 @@ class Plan(Record):
         object.__setattr__(
             self,
             "estimates",
-            {
-                k: v if isinstance(v, Estimate) else Estimate(**v)
-                for k, v in self.estimates.items()
-            },
+            {k: v if isinstance(v, Estimate) else Estimate(**v) for k, v in self.estimates.items()},
         )
 
     @cached_property

@@ -16,9 +16,9 @@ from benchgen.errors import BenchgenError, StateError, TrainingError
 from benchgen.models import catalogue
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.plan import gate
+from benchgen.records import Job, PlanRecord
 from benchgen.store import JobRow, ModelRow, PlanRow, now
 from benchgen.types import Plan, canonical, sha256
-from benchgen.records import Job, PlanRecord
 from benchgen.workspace import Workspace
 
 
@@ -99,9 +99,7 @@ def train(
 def land(workspace: Workspace, job: Job, plan: Plan, outcome: dict[str, Any]) -> None:
     """Record the adapter as a model of the catalogue, and the job as finished, in one transaction."""
     store = workspace.store
-    parent = catalogue.record(
-        store, catalogue.find(store, plan.base["name"]), workspace.user
-    )
+    parent = catalogue.record(store, catalogue.find(store, plan.base["name"]), workspace.user)
     adapter = Path(outcome["adapter_path"])
     if not (adapter / "adapter_config.json").exists():
         raise TrainingError("training ended without an adapter")

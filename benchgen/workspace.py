@@ -1,9 +1,9 @@
 """The facade: everything a person can do, by Python, chat or command line, on one folder of records.
 
-    ws = benchgen.Workspace("workspace")
-    bench = ws.create(ws.author("solar_system_basics")); bench.publish()
-    run = ws.run(bench, "smollm2_135m")
-    plan = ws.plan("from_run", run=run, mode="failures"); job = ws.confirm(plan, "yes"); job.wait()
+ws = benchgen.Workspace("workspace")
+bench = ws.create(ws.author("solar_system_basics")); bench.publish()
+run = ws.run(bench, "smollm2_135m")
+plan = ws.plan("from_run", run=run, mode="failures"); job = ws.confirm(plan, "yes"); job.wait()
 """
 
 from __future__ import annotations
@@ -29,10 +29,21 @@ from benchgen.models import catalogue
 from benchgen.models.device import detect
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.plan import gate, planner
-from benchgen.rundata.rows import RunData, TrainingRow, rows_from_file, rows_from_runs
+from benchgen.records import (
+    EVALUATION,
+    PAGE,
+    PROGRAM,
+    QUESTIONS,
+    Benchmark,
+    Job,
+    Model,
+    Place,
+    PlanRecord,
+    Run,
+)
 from benchgen.run import runner
 from benchgen.run.metrics import summary
-from benchgen.records import EVALUATION, PAGE, PROGRAM, QUESTIONS, Benchmark, Job, Model, Place, PlanRecord, Run
+from benchgen.rundata.rows import RunData, TrainingRow, rows_from_file, rows_from_runs
 from benchgen.store import (
     BenchmarkRow,
     JobRow,
@@ -75,7 +86,9 @@ class Workspace:
         """The draft, after those of the benchmarks it must share no question with."""
         if spec.author not in AUTHORS:
             raise ConfigError(
-                f"benchmark.author={spec.author} is not known", got=spec.author, allowed=list(AUTHORS)
+                f"benchmark.author={spec.author} is not known",
+                got=spec.author,
+                allowed=list(AUTHORS),
             )
         if spec.name in above:
             raise ConfigError(
@@ -224,7 +237,7 @@ class Workspace:
 
     # ------------------------------------------------------------------------- plans and jobs
 
-    def plan(
+    def plan(  # noqa: PLR0913 - each is a word of the person's request
         self,
         recipe: str | config.RecipeConfig,
         *,
@@ -327,7 +340,7 @@ class Workspace:
                 allowed=catalogue.TRAINABLE,
                 next="say which model learns: base_model=smollm2_135m",
             )
-        return model.name
+        return str(model.name)
 
     def _base(self, row: ModelRow) -> planner.Base:
         source = catalogue.weights(row)
@@ -364,9 +377,7 @@ class Workspace:
 
     # -------------------------------------------------------------------------------- look-ups
 
-    def compare(
-        self, runs: Sequence[Run | int], baseline: Run | int | None = None
-    ) -> Comparison:
+    def compare(self, runs: Sequence[Run | int], baseline: Run | int | None = None) -> Comparison:
         """Scores side by side with intervals, and paired differences from the baseline.
 
         Without one, the baseline is the first base model among the runs that share its questions.

@@ -81,7 +81,11 @@ def test_makers_leave_a_job_folder_and_look_ups_none(ran: Command, tmp_path: Pat
 def test_dataset_files(ran: Command, tmp_path: Path) -> None:
     import polars as pl
 
-    for form, read in (("jsonl", pl.read_ndjson), ("parquet", pl.read_parquet), ("csv", pl.read_csv)):
+    for form, read in (
+        ("jsonl", pl.read_ndjson),
+        ("parquet", pl.read_parquet),
+        ("csv", pl.read_csv),
+    ):
         path = tmp_path / f"rows.{form}"
         code, told = ran("dataset", "run_id=1", "mode=all", f"format={form}", f"path={path}")
         assert (code, told["rows"], read(path).height) == (0, 6, 6)
@@ -142,7 +146,9 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("argv", "says"), BAD, ids=lambda v: " ".join(v) if isinstance(v, list) else "")
+@pytest.mark.parametrize(
+    ("argv", "says"), BAD, ids=lambda v: " ".join(v) if isinstance(v, list) else ""
+)
 def test_bad_input_is_one_line_exit_2_and_nothing_written(
     argv: list[str], says: str, ran: Command, tmp_path: Path
 ) -> None:
@@ -174,7 +180,9 @@ def test_a_plan_is_decided_once(ran: Command, tmp_path: Path, base_folder: Path)
     assert not (tmp_path / "ws" / "jobs").exists()
 
 
-def test_an_unwritable_workspace_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unwritable_workspace_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").write_text("")
     for argv in (["create", *SMALL], ["publish", "benchmark_id=1"]):
         code = cli.run([*argv, f"workspace={tmp_path / 'file' / 'ws'}", "output=json"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import importlib.util
 import json
@@ -128,8 +129,22 @@ def changed(base: planner.Base) -> dict[str, Plan]:
 
 def _other(name: str) -> Any:
     value = getattr(RecipeConfig(), name)
-    texts = {"scheduler": "cosine", "targets": "q_proj"}
-    small = {"dropout": 0.1, "warmup": 0.1, "weight_decay": 0.1, "max_steps": 9, "epochs": 1.5}
+    if isinstance(value, bool):
+        return not value
+    texts = {
+        "scheduler": "cosine",
+        "targets": "q_proj",
+        "optimizer": "adamw_8bit",
+        "batching": "padded",
+    }
+    small = {
+        "layers": 0.5,
+        "dropout": 0.1,
+        "warmup": 0.1,
+        "weight_decay": 0.1,
+        "max_steps": 9,
+        "epochs": 1.5,
+    }
     return texts.get(name) or small.get(name) or value * 2
 
 
@@ -267,6 +282,11 @@ def test_a_base_of_another_build_is_planned_without_a_memory_estimate(
         ("max_length", 0),
         ("save_steps", 0),
         ("scheduler", "linaer"),
+        ("optimizer", "sgdd"),
+        ("batching", "some"),
+        ("layers", 0.0),
+        ("targets", " , "),
+        ("targets", "q_proj,lm_head"),
     ],
 )
 def test_a_setting_that_cannot_train_is_refused_before_it_is_confirmed(
@@ -323,3 +343,15 @@ def test_the_trainer(monkeypatch: pytest.MonkeyPatch, installed: bool) -> None:
     with pytest.raises(ConfigError, match="trainer=axolotl") as failed:
         planner.choose_trainer("axolotl", GPU)
     assert failed.value.allowed == ["auto", "trl", "unsloth"]
+
+
+@pytest.mark.parametrize("name", ["SCHEDULERS", "BATCHINGS"])
+def test_what_the_plan_allows_is_what_the_trainer_knows(name: str) -> None:
+    """Read from the source, since importing the trainer loads torch."""
+    source = (Path(planner.__file__).parents[1] / "train" / "sft.py").read_text()
+    told = [
+        ast.literal_eval(node.value)
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
+    ]
+    assert told == [getattr(planner, name)]

@@ -9,6 +9,7 @@ import os
 import signal
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -210,7 +211,11 @@ def test_a_newer_schema_is_refused_in_one_line(workspace_path: Path) -> None:
         raw.execute("UPDATE meta SET value = ? WHERE key = 'schema'", (str(SCHEMA + 1),))
     raw.close()
     store = Store(database(workspace_path))
-    for look in (lambda: store.all(ModelRow), lambda: [store.add(model("b"))]):
+    looks: list[Callable[[], object]] = [
+        lambda: store.all(ModelRow),
+        lambda: store.add(model("b")),
+    ]
+    for look in looks:
         with pytest.raises(StateError) as failed:
             look()
         assert (failed.value.got, failed.value.allowed) == (SCHEMA + 1, [SCHEMA])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -199,7 +200,7 @@ def test_anything_but_yes_cancels_the_plan(ws: Workspace, run: Run, base: str) -
 
 
 def test_two_plans_do_not_give_one_name_twice(ws: Workspace, run: Run, base: str) -> None:
-    def make(**more: str) -> str:
+    def make(**more: Any) -> str:
         plan = ws.plan("from_run", run=run, mode="distill", base_model=base, **more)
         return plan.plan.name
 

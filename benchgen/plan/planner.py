@@ -14,7 +14,7 @@ from typing import Any
 from benchgen.config import HardwareConfig, RecipeConfig
 from benchgen.errors import ConfigError, DataError, StoreError
 from benchgen.models.device import Device, detect, processor
-from benchgen.plan.memory import MemorySettings, ModelShape, estimate_memory
+from benchgen.plan.memory import OPTIMISERS, MemorySettings, ModelShape, estimate_memory
 from benchgen.rundata.rows import TrainingRow
 from benchgen.store import read_json
 from benchgen.types import Estimate, Plan, sha256
@@ -24,10 +24,11 @@ TEMPLATE_TOKENS = 5
 FLOPS = {"float32": 5e10, "bfloat16": 4e11, "float16": 4e11}
 """Rule of thumb for two CPU cores, in operations a second; a measured speed replaces it."""
 TRAINERS = ("auto", "trl", "unsloth")
+BATCHINGS = ("auto", "packed", "padded")
 SCHEDULERS = ("linear", "cosine", "constant", "constant_with_warmup")
 Limit = tuple[Callable[[Any], bool], str]
 LIMITS: Mapping[str, Limit] = {
-    "learning_rate": (lambda v: 0 < v <= 1, "above 0, at most 1"),
+    "learning_rate": (lambda v: 0 < v < 1, "above 0, below 1"),
     "epochs": (lambda v: v > 0, "above 0"),
     "max_steps": (lambda v: v == -1 or v > 0, "at least 1, or -1 to go by epochs"),
     "batch_size": (lambda v: v >= 1, "at least 1"),
@@ -41,6 +42,13 @@ LIMITS: Mapping[str, Limit] = {
     "max_length": (lambda v: v >= 16, "at least 16 tokens"),
     "save_steps": (lambda v: v >= 1, "at least 1"),
     "scheduler": (lambda v: v in SCHEDULERS, ", ".join(SCHEDULERS)),
+    "layers": (lambda v: 0.001 <= v <= 1, "above 0, at most 1: the upper share of the layers"),
+    "optimizer": (lambda v: v in ("auto", *OPTIMISERS), ", ".join(("auto", *OPTIMISERS))),
+    "batching": (lambda v: v in BATCHINGS, ", ".join(BATCHINGS)),
+    "targets": (
+        lambda v: bool(v.strip(" ,")) and "lm_head" not in v,
+        "all-linear, or names of projections separated by commas",
+    ),
 }
 """{setting: (whether a value fits, what fits in words)}"""
 
@@ -215,7 +223,14 @@ def _estimates(
     except (DataError, StoreError) as error:
         return found, [error.what]
     longest = min(max(lengths), recipe.max_length)
-    settings = MemorySettings(recipe.r, recipe.batch_size, longest, device.dtype)
+    settings = MemorySettings(
+        rank=recipe.r,
+        batch_rows=recipe.batch_size,
+        tokens=longest,
+        dtype=device.dtype,
+        optimiser="adamw_torch" if recipe.optimizer == "auto" else recipe.optimizer,
+        checkpointing=recipe.gradient_checkpointing,
+    )
     found["memory"] = estimate_memory(shape, settings, device.kind)
     found["seconds"] = _seconds(ask, device, shape.num_parameters, tokens)
     return found, []

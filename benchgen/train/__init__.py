@@ -1,1 +1,1 @@
-"""Training: torch and the trl stack only, so that a bare GPU machine can run it."""
+"""Training: LoRA fine-tuning with trl and peft. Needs torch and the trl stack only."""

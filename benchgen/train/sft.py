@@ -1,8 +1,7 @@
-"""LoRA on pre-tokenised rows, through trl + peft or through unsloth: the same rows, the same loss.
+"""Supervised fine-tuning of a LoRA adapter on question and worked-answer rows.
 
-Rows are tokenised here, with the renderer that evaluation uses, so template, end token and mask cannot
-differ from it. Which rows a step sees is laid out beforehand from the seed; a killed training goes on at
-its last whole checkpoint with the very rows that come next.
+Rows are rendered and masked here, by the function that also renders evaluation prompts, and go to trl's
+SFTTrainer as `input_ids` and `labels`. A killed training goes on from its last whole checkpoint.
 """
 
 from __future__ import annotations
@@ -10,161 +9,118 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import random
+import os
 import resource
 import shutil
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchgen.errors import DataError, TrainingError
-from benchgen.models.local import IGNORE, encode_row, load_base, pick_device, stop_ids
+from benchgen.errors import ConfigError, DataError, StateError, TrainingError
+from benchgen.models import quiet_libraries
+from benchgen.models.device import Device
+from benchgen.models.local import (
+    IGNORE,
+    encode_row,
+    load_base,
+    pick_device,
+    stop_ids,
+)
+from benchgen.train.batches import Collator, packs_exactly
 from benchgen.types import Record
 
-TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-POOL_STEPS = 8
-"""Rows of so many steps are sorted by length together: less padding, still shuffled."""
+quiet_libraries()
+
+TRAINERS = ("trl", "unsloth")
+SCHEDULERS = ("linear", "cosine", "constant", "constant_with_warmup")
+BATCHINGS = ("auto", "packed", "padded")
+PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+WHOLE = "whole.json"
+"""Written into a checkpoint last: a folder without it was cut off and is ignored."""
+
+Metrics = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
 class SFTSettings(Record):
-    """Every hyperparameter of a LoRA training; nothing is left to a library's default."""
+    """Every hyperparameter, none left to a library's default."""
 
-    learning_rate: float
-    epochs: float
-    max_steps: int
-    """More than 0 overrides `epochs`."""
-    batch_size: int
-    gradient_accumulation: int
-    r: int
-    alpha: int
-    dropout: float
-    targets: str
-    """'all-linear', or module names separated by commas."""
-    scheduler: str
-    warmup: float
-    """Share of the steps if below 1, else their number."""
-    weight_decay: float
-    max_grad_norm: float
-    max_length: int
-    """Tokens of a row; what is longer is cut at its end and counted."""
-    save_steps: int
-    seed: int
-
-    @property
-    def effective_batch(self) -> int:
-        return self.batch_size * self.gradient_accumulation
+    learning_rate: float = 1e-3
+    epochs: float = 1.0
+    max_steps: int = -1
+    """More than 0 overrides epochs."""
+    batch_size: int = 8
+    gradient_accumulation: int = 1
+    r: int = 16
+    alpha: int = 32
+    dropout: float = 0.0
+    targets: str = "all-linear"
+    """`all-linear`, or names of projections separated by commas."""
+    scheduler: str = "linear"
+    warmup: float = 0.05
+    """Share of the steps."""
+    weight_decay: float = 0.0
+    max_grad_norm: float = 1.0
+    max_length: int = 512
+    """Tokens of a row; what is longer is cut at the start of its prompt, never at its answer."""
+    save_steps: int = 10
+    seed: int = 0
+    layers: float = 1.0
+    """Upper share of the layers that get an adapter; 0.5 = the upper half, and half the backward pass."""
+    optimizer: str = "auto"
+    """auto = adamw_torch_fused on a CPU, adamw_8bit with unsloth on a GPU, adamw_torch_fused else."""
+    gradient_checkpointing: bool = False
+    batching: str = "auto"
+    """packed (rows behind one shared beginning, no padding), padded, or auto = packed on a CPU with trl."""
 
 
 @dataclass(frozen=True)
 class TrainOutcome(Record):
-    """What a training did."""
+    """What a training did and what it left."""
 
     steps: int
     rows_used: int
     rows_dropped: int
-    """Without one supervised token after cutting."""
     rows_truncated: int
     tokens: int
-    """Trained over all steps, padding not counted."""
+    """Tokens of the rows of one epoch, padding not counted."""
     supervised_share: float
     seconds: float
-    """Of the steps alone, this process's part if it was resumed."""
-    resumed_at: int
+    """Of this process; a resumed training counts from its resumption."""
     final_loss: float
+    """Of the last step."""
     peak_rss_bytes: int
     peak_cuda_bytes: int
     adapter_path: str
     adapter_sha256: str
+    """Of adapter_model.safetensors."""
     trainer: str
     dtype: str
+    batching: str
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Tokenised rows and what was lost on the way."""
+class EncodedRows:
+    """Rows as token ids, with what had to be left out."""
 
-    input_ids: tuple[tuple[int, ...], ...]
-    labels: tuple[tuple[int, ...], ...]
+    rows: list[dict[str, list[int]]]
     dropped: int
     truncated: int
 
     @property
-    def supervised_share(self) -> float:
-        """Share of tokens that are learnt, in (0, 1)."""
-        learnt = sum(label != IGNORE for row in self.labels for label in row)
-        return learnt / sum(map(len, self.labels))
+    def tokens(self) -> int:
+        return sum(len(row["input_ids"]) for row in self.rows)
+
+    @property
+    def supervised(self) -> int:
+        return sum(label != IGNORE for row in self.rows for label in row["labels"])
 
 
-def tokenise(tokenizer: Any, rows: Sequence[Mapping[str, Any]], max_length: int) -> Rows:
-    """The rows as input ids and labels; DataError if none of them has anything to learn."""
-    ids, labels, dropped, truncated = [], [], 0, 0
-    for row in rows:
-        row_ids, row_labels = encode_row(tokenizer, row["messages"], row["completion"])
-        truncated += len(row_ids) > max_length
-        row_ids, row_labels = row_ids[:max_length], row_labels[:max_length]
-        if all(label == IGNORE for label in row_labels):
-            dropped += 1
-            continue
-        ids.append(tuple(row_ids))
-        labels.append(tuple(row_labels))
-    if not ids:
-        raise DataError(
-            f"none of {len(rows)} rows has a token to learn within max_length={max_length}",
-            got=len(rows),
-            allowed="at least 1 usable row",
-            next="raise recipe.max_length, or look at the rows",
-        )
-    return Rows(tuple(ids), tuple(labels), dropped, truncated)
-
-
-def check_rows(rows: Rows, stops: frozenset[int]) -> None:
-    """Nothing; TrainingError if answers would not learn to end, or if everything were learnt.
-
-    Rows cut at max_length lose their end and are counted already; of the whole ones each must end in a
-    token that ends an answer at evaluation.
-    """
-    whole = len(rows.labels) - rows.truncated
-    ends = sum(row[-1] in stops for row in rows.labels)
-    if ends < whole:
-        raise TrainingError(f"{whole - ends} rows do not end with a token that stops the model")
-    if not 0.0 < rows.supervised_share < 1.0:
-        raise TrainingError(f"{rows.supervised_share:.0%} of the tokens would be learnt")
-
-
-def schedule(lengths: Sequence[int], settings: SFTSettings) -> list[int]:
-    """Row numbers in the order they are trained on, epoch after epoch, whole steps only.
-
-    Each epoch is shuffled by the seed; within a pool of a few steps rows are sorted by length and the
-    steps shuffled again, because padding costs as much as text.
-    """
-    size = settings.effective_batch
-    per_epoch = math.ceil(len(lengths) / size)
-    steps = settings.max_steps if settings.max_steps > 0 else math.ceil(settings.epochs * per_epoch)
-    rng = random.Random(settings.seed)
-    order: list[int] = []
-    while len(order) < steps * size:
-        order += _epoch(lengths, size, rng)
-    return order[: steps * size]
-
-
-def _epoch(lengths: Sequence[int], size: int, rng: random.Random) -> list[int]:
-    rows = rng.sample(range(len(lengths)), len(lengths))
-    rows += rows[: -len(rows) % size]  # the last step is filled up from the start
-    while len(rows) % size:  # fewer rows than one step holds
-        rows += rows[: size - len(rows) % size]
-    steps = []
-    for start in range(0, len(rows), POOL_STEPS * size):
-        pool = sorted(rows[start : start + POOL_STEPS * size], key=lambda i: lengths[i])
-        steps += [pool[i : i + size] for i in range(0, len(pool), size)]
-    rng.shuffle(steps)
-    return [row for step in steps for row in step]
-
-
-def train_lora(  # noqa: PLR0913 - what is trained, on what, how, to where, with what
-    base: str,
+def train_lora(
+    base: Path | str,
     rows: Sequence[Mapping[str, Any]],
     settings: SFTSettings,
     out: Path,
@@ -172,242 +128,421 @@ def train_lora(  # noqa: PLR0913 - what is trained, on what, how, to where, with
     trainer: str = "trl",
     device: str = "auto",
     dtype: str = "auto",
+    threads: int | None = None,
     revision: str | None = None,
-    on_metrics: Callable[[dict[str, Any]], None] | None = None,
-    resume: bool = True,
+    base_id: str | None = None,
+    on_metrics: Metrics | None = None,
+    resume: bool = False,
 ) -> TrainOutcome:
-    """The outcome of a whole training; `out/adapter` holds the adapter afterwards.
+    """Train a LoRA adapter of `base` on `rows` ({"messages", "completion"}); it lands in `out/adapter`.
 
-    Goes on at the last whole checkpoint in `out/checkpoints` if `resume`. With trainer='unsloth' the
-    caller has imported unsloth before anything of transformers.
+    `base_id` is the name of the base to write into the adapter instead of a path of this machine.
+    With `resume` a finished training returns its outcome and an unfinished one goes on at its last
+    whole checkpoint; steps after that one are run, and reported to `on_metrics`, again.
+    Raises ConfigError for a bad setting, DataError for rows that cannot be learned from, TrainingError
+    for a training that failed.
     """
-    import torch
-    import transformers
-
-    transformers.set_seed(settings.seed)
-    place = pick_device(device, dtype)
-    make = _unsloth_model if trainer == "unsloth" else _peft_model
-    model, tokenizer = make(base, settings, place, revision)
-    data = tokenise(tokenizer, rows, settings.max_length)
-    check_rows(data, stop_ids(model, tokenizer))
-    order = schedule([len(ids) for ids in data.input_ids], settings)
-    checkpoints = out / "checkpoints"
-    last = last_checkpoint(checkpoints) if resume else None
-    runner = _trainer(model, tokenizer, data, order, settings, place, checkpoints)
-    watch = _watcher(on_metrics or (lambda row: None))
-    runner.add_callback(watch)
-    started = time.monotonic()
-    runner.train(resume_from_checkpoint=str(last) if last else None)
-    seconds = time.monotonic() - started
-    adapter = save_adapter(runner.model, tokenizer, out / "adapter")
-    cuda = torch.cuda.max_memory_allocated() if place.kind == "cuda" else 0
-    return TrainOutcome(
-        steps=runner.state.global_step,
-        rows_used=len(data.input_ids),
-        rows_dropped=data.dropped,
-        rows_truncated=data.truncated,
-        tokens=sum(len(data.input_ids[i]) for i in order),
-        supervised_share=round(data.supervised_share, 4),
-        seconds=round(seconds, 2),
-        resumed_at=int(last.name.rsplit("-", 1)[1]) if last else 0,
-        final_loss=watch.loss,
+    check_settings(settings, trainer)
+    done = out / "outcome.json"
+    if resume and done.is_file() and (out / "adapter" / "adapter_config.json").is_file():
+        return TrainOutcome.from_dict(json.loads(done.read_text()))
+    if trainer == "unsloth":
+        _unsloth_first()
+    place = pick_device(device, dtype, threads)
+    began = time.monotonic()
+    model, tokenizer = _load(base, settings, place, trainer, revision)
+    encoded = encode_rows(tokenizer, rows, settings.max_length)
+    check_rows(encoded, stop_ids(model, tokenizer))
+    collator = _collator(model, tokenizer, encoded, settings, (trainer, place.kind))
+    run = _trainer(model, tokenizer, encoded, settings, out, (trainer, place), collator, on_metrics)
+    checkpoint = last_checkpoint(out / "checkpoints") if resume else None
+    if checkpoint is None:
+        shutil.rmtree(out / "checkpoints", ignore_errors=True)
+    try:
+        result = run.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    except (RuntimeError, ValueError, OSError) as error:
+        raise TrainingError(f"training stopped: {error}") from error
+    losses = [entry["loss"] for entry in run.state.log_history if "loss" in entry]
+    if not losses or not math.isfinite(losses[-1]):
+        raise TrainingError(
+            "the loss is not a number any more",
+            got=losses[-1:] or None,
+            next="a lower recipe.learning_rate",
+        )
+    adapter = save_adapter(run.model, out, base_id)
+    outcome = TrainOutcome(
+        steps=int(result.global_step),
+        rows_used=len(encoded.rows),
+        rows_dropped=encoded.dropped,
+        rows_truncated=encoded.truncated,
+        tokens=encoded.tokens,
+        supervised_share=round(encoded.supervised / encoded.tokens, 4),
+        seconds=round(time.monotonic() - began, 3),
+        final_loss=float(losses[-1]),
         peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        peak_cuda_bytes=cuda,
+        peak_cuda_bytes=_peak_cuda(place),
         adapter_path=str(adapter),
         adapter_sha256=_sha256(adapter / "adapter_model.safetensors"),
         trainer=trainer,
         dtype=place.dtype,
+        batching="packed" if collator.shared is not None else "padded",
     )
+    _write_whole(done, outcome.to_dict())
+    shutil.rmtree(out / "checkpoints", ignore_errors=True)
+    return outcome
 
 
-def last_checkpoint(folder: Path) -> Path | None:
-    """The newest checkpoint that was written to its end; None if there is none.
-
-    The trainer writes `trainer_state.json` last, so one without it was cut off.
-    """
-    found = [p for p in folder.glob("checkpoint-*") if _is_whole(p)]
-    return max(found, key=lambda p: int(p.name.rsplit("-", 1)[1]), default=None)
+# ---------------------------------------------------------------- checks before anything runs
 
 
-def save_adapter(model: Any, tokenizer: Any, to: Path) -> Path:
-    """The folder `to` with the adapter and tokenizer, complete or not there at all."""
-    part = to.with_name(f".{to.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    model.save_pretrained(str(part), safe_serialization=True)
-    tokenizer.save_pretrained(str(part))
-    shutil.rmtree(to, ignore_errors=True)
-    part.rename(to)
-    return to
+def check_settings(settings: SFTSettings, trainer: str) -> None:
+    """None; ConfigError names the first setting that cannot be used."""
+    for name, value, allowed in (
+        ("trainer", trainer, TRAINERS),
+        ("scheduler", settings.scheduler, SCHEDULERS),
+        ("batching", settings.batching, BATCHINGS),
+    ):
+        if value not in allowed:
+            raise ConfigError(f"{name} is not known", got=value, allowed=allowed)
+    for name in ("batch_size", "gradient_accumulation", "r", "alpha", "max_length", "save_steps"):
+        if getattr(settings, name) < 1:
+            raise ConfigError(f"{name} must be at least 1", got=getattr(settings, name))
+    if settings.max_steps <= 0 and settings.epochs <= 0:
+        raise ConfigError("either max_steps or epochs must be above 0", got=settings.epochs)
+    if not 0 < settings.learning_rate < 1:
+        raise ConfigError("learning_rate must be between 0 and 1", got=settings.learning_rate)
+    for name, low, high in (("dropout", 0, 0.99), ("warmup", 0, 1), ("layers", 0.001, 1)):
+        if not low <= getattr(settings, name) <= high:
+            raise ConfigError(
+                f"{name} must be between {low:g} and {high:g}", got=getattr(settings, name)
+            )
+    targets(settings)
 
 
-def _is_whole(checkpoint: Path) -> bool:
-    try:
-        state = json.loads((checkpoint / "trainer_state.json").read_text())
-    except (OSError, ValueError):
-        return False
-    needed = ("optimizer.pt", "scheduler.pt", "adapter_model.safetensors")
-    return "global_step" in state and all((checkpoint / name).exists() for name in needed)
-
-
-def _targets(settings: SFTSettings) -> list[str]:
+def targets(settings: SFTSettings) -> str | list[str]:
+    """peft's target modules; ConfigError for the output head, which would be trained to no effect."""
     if settings.targets == "all-linear":
-        return list(TARGETS)
-    return [name.strip() for name in settings.targets.split(",")]
+        return "all-linear"
+    names = [name.strip() for name in settings.targets.split(",") if name.strip()]
+    if not names or "lm_head" in names:
+        raise ConfigError(
+            "targets cannot be trained", got=settings.targets, allowed=["all-linear", *PROJECTIONS]
+        )
+    return names
 
 
-def _peft_model(
-    base: str, settings: SFTSettings, place: Any, revision: str | None
+def encode_rows(tokenizer: Any, rows: Sequence[Mapping[str, Any]], max_length: int) -> EncodedRows:
+    """Token ids and labels of each row; empty answers and those longer than max_length are dropped.
+
+    A row that is too long loses the start of its prompt, so that the answer and its end stay whole.
+    """
+    kept, dropped, truncated = [], 0, 0
+    for row in rows:
+        completion = str(row["completion"])
+        if not completion.strip():
+            dropped += 1
+            continue
+        ids, labels = encode_row(tokenizer, row["messages"], completion)
+        answer = sum(label != IGNORE for label in labels)
+        if answer >= max_length:
+            dropped += 1
+            continue
+        truncated += len(ids) > max_length
+        kept.append({"input_ids": ids[-max_length:], "labels": labels[-max_length:]})
+    return EncodedRows(kept, dropped, truncated)
+
+
+def check_rows(encoded: EncodedRows, stops: frozenset[int]) -> None:
+    """None; DataError unless there are rows, each ends with a stop token, and 1 to 99 % is supervised."""
+    if not encoded.rows:
+        raise DataError(
+            "no row can be trained on",
+            got=f"{encoded.dropped} rows with an empty or overlong answer",
+            next="choose other rows, or raise recipe.max_length",
+        )
+    if any(row["labels"][-1] not in stops for row in encoded.rows):
+        raise DataError("a row does not end with a token that stops the model")
+    share = encoded.supervised / encoded.tokens
+    if not 0.01 <= share <= 0.99:
+        raise DataError(
+            "the share of supervised tokens is out of range",
+            got=f"{share:.1%}",
+            allowed=["1 % to 99 %"],
+            next="rows need a prompt and an answer of comparable length",
+        )
+
+
+# ---------------------------------------------------------------- the trainer's parts
+
+
+def _unsloth_first() -> None:
+    if "unsloth" not in sys.modules:
+        if "trl" in sys.modules or "peft" in sys.modules:
+            raise StateError(
+                "unsloth must be imported before trl and peft", next="train in a process of its own"
+            )
+        try:
+            import unsloth  # noqa: F401
+        except Exception as error:
+            raise ConfigError(
+                f"trainer=unsloth cannot be used here: {error}",
+                got="unsloth",
+                allowed=["auto", "trl"],
+            ) from error
+
+
+def _load(
+    base: Path | str, settings: SFTSettings, place: Device, trainer: str, revision: str | None
 ) -> tuple[Any, Any]:
+    """(model with a fresh adapter, tokenizer)."""
     from peft import LoraConfig, get_peft_model
+    from transformers import set_seed
 
+    set_seed(settings.seed)
+    if trainer == "unsloth":
+        return _load_unsloth(base, settings, place, revision)
     model, tokenizer, _ = load_base(base, place, revision)
+    model.config.use_cache = False
     config = LoraConfig(
         r=settings.r,
         lora_alpha=settings.alpha,
         lora_dropout=settings.dropout,
         bias="none",
-        target_modules="all-linear" if settings.targets == "all-linear" else _targets(settings),
+        target_modules=targets(settings),
+        layers_to_transform=_layers(settings, model.config.num_hidden_layers),
         task_type="CAUSAL_LM",
     )
     return get_peft_model(model, config), tokenizer
 
 
-def _unsloth_model(
-    base: str, settings: SFTSettings, place: Any, revision: str | None
+def _load_unsloth(
+    base: Path | str, settings: SFTSettings, place: Device, revision: str | None
 ) -> tuple[Any, Any]:
     import torch
     from unsloth import FastLanguageModel
 
     model, tokenizer = FastLanguageModel.from_pretrained(
-        base,
+        str(base),
         max_seq_length=settings.max_length,
         dtype=getattr(torch, place.dtype),
         load_in_4bit=False,
         revision=revision,
+        use_exact_model_name=True,
+        random_state=settings.seed,
     )
+    names = targets(settings)
     model = FastLanguageModel.get_peft_model(
         model,
         r=settings.r,
         lora_alpha=settings.alpha,
         lora_dropout=settings.dropout,
         bias="none",
-        target_modules=_targets(settings),
-        use_gradient_checkpointing=False if place.kind == "cpu" else "unsloth",
+        target_modules=list(PROJECTIONS) if names == "all-linear" else names,
+        layers_to_transform=_layers(settings, model.config.num_hidden_layers),
+        use_gradient_checkpointing="unsloth" if settings.gradient_checkpointing else False,
         random_state=settings.seed,
     )
     return model, tokenizer
 
 
-def _trainer(  # noqa: PLR0913
+def _layers(settings: SFTSettings, count: int) -> list[int] | None:
+    """Indices of the layers that get an adapter; None = all."""
+    if settings.layers >= 1:
+        return None
+    return list(range(count - max(1, round(count * settings.layers)), count))
+
+
+def _collator(
     model: Any,
     tokenizer: Any,
-    data: Rows,
-    order: Sequence[int],
+    encoded: EncodedRows,
     settings: SFTSettings,
-    place: Any,
-    checkpoints: Path,
+    where: tuple[str, str],
+) -> Collator:
+    padding = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
+    padded = Collator(padding, None)
+    if settings.batching == "padded" or (settings.batching == "auto" and where != ("trl", "cpu")):
+        return padded
+    packed = Collator.sharing(padding, encoded.rows)
+    if packs_exactly(model, encoded.rows, packed, padded):
+        return packed
+    if settings.batching == "packed":
+        raise ConfigError(
+            "this model does not give the same loss on packed rows",
+            got="packed",
+            allowed=["auto", "padded"],
+        )
+    return padded
+
+
+def _trainer(
+    model: Any,
+    tokenizer: Any,
+    encoded: EncodedRows,
+    settings: SFTSettings,
+    out: Path,
+    where: tuple[str, Device],
+    collator: Collator,
+    on_metrics: Metrics | None,
 ) -> Any:
     from datasets import Dataset
-    from transformers import PrinterCallback
-    from trl import SFTConfig, SFTTrainer
+    from datasets.utils import disable_progress_bars
+    from trl import SFTTrainer
 
-    on_cpu = place.kind == "cpu"
-    config = SFTConfig(
-        output_dir=str(checkpoints),
-        max_steps=len(order) // settings.effective_batch,
+    disable_progress_bars()
+    run = SFTTrainer(
+        model=model,
+        args=_config(settings, out, *where),
+        train_dataset=Dataset.from_list(encoded.rows),
+        processing_class=tokenizer,
+        data_collator=collator,
+        callbacks=[_callback(on_metrics)],
+    )
+    from transformers.trainer_callback import PrinterCallback, ProgressCallback
+
+    for printer in (PrinterCallback, ProgressCallback):
+        run.remove_callback(printer)
+    return run
+
+
+def _config(settings: SFTSettings, out: Path, trainer: str, place: Device) -> Any:
+    from trl import SFTConfig
+
+    gpu = place.kind == "cuda"
+    optimizer = settings.optimizer
+    if optimizer == "auto":
+        optimizer = "adamw_8bit" if gpu and trainer == "unsloth" else "adamw_torch_fused"
+    return SFTConfig(
+        output_dir=str(out / "checkpoints"),
+        max_steps=settings.max_steps if settings.max_steps > 0 else -1,
+        num_train_epochs=settings.epochs,
         per_device_train_batch_size=settings.batch_size,
         gradient_accumulation_steps=settings.gradient_accumulation,
         learning_rate=settings.learning_rate,
         lr_scheduler_type=settings.scheduler,
-        warmup_steps=settings.warmup,
+        # transformers 5 reads a float below 1 as a share of the steps, and 1.0 as one step.
+        warmup_steps=min(settings.warmup, 0.999),
         weight_decay=settings.weight_decay,
         max_grad_norm=settings.max_grad_norm,
-        optim="adamw_torch_fused" if on_cpu else "adamw_8bit",
-        max_length=None,  # cut and counted already
+        optim=optimizer,
+        seed=settings.seed,
+        data_seed=settings.seed,
+        # The base is held in its own dtype and the adapter in float32; on a GPU autocast joins them.
+        bf16=place.dtype == "bfloat16",
+        fp16=place.dtype == "float16" and gpu,
+        use_cpu=not gpu,
+        gradient_checkpointing=settings.gradient_checkpointing,
+        max_length=None,
         packing=False,
-        padding_free=False,
-        train_sampling_strategy="sequential",  # `order` is the shuffle
+        loss_type="nll",
         dataset_kwargs={"skip_prepare_dataset": True},
         remove_unused_columns=False,
-        gradient_checkpointing=not on_cpu,
-        use_cpu=on_cpu,
-        bf16=place.dtype == "bfloat16" and not on_cpu,
-        fp16=place.dtype == "float16",
-        logging_steps=1,
-        logging_first_step=True,
+        dataloader_num_workers=0,
+        dataloader_pin_memory=gpu,
+        eval_strategy="no",
         save_strategy="steps",
         save_steps=settings.save_steps,
         save_total_limit=2,
-        save_only_model=False,
-        eval_strategy="no",
+        logging_steps=1,
+        logging_first_step=True,
         report_to="none",
+        push_to_hub=False,
         disable_tqdm=True,
-        dataloader_num_workers=0,
-        dataloader_pin_memory=not on_cpu,
-        seed=settings.seed,
-        data_seed=settings.seed,
     )
-    rows = {
-        "input_ids": [list(data.input_ids[i]) for i in order],
-        "labels": [list(data.labels[i]) for i in order],
-    }
-    trainer = SFTTrainer(
-        model=model,
-        args=config,
-        train_dataset=Dataset.from_dict(rows),
-        data_collator=_collator(int(tokenizer.pad_token_id or 0)),
-        processing_class=tokenizer,
-    )
-    trainer.remove_callback(PrinterCallback)  # metrics are told in one place, by the watcher
-    return trainer
 
 
-def _collator(pad: int) -> Callable[[Sequence[Mapping[str, Any]]], dict[str, Any]]:
-    import torch
-
-    def collate(batch: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Tensors (B, T), padded on the right; padding is neither attended to nor learnt."""
-        width = max(len(row["input_ids"]) for row in batch)
-
-        def column(name: str, fill: int) -> torch.Tensor:
-            rows = [list(row[name]) + [fill] * (width - len(row[name])) for row in batch]
-            return torch.tensor(rows)
-
-        mask = [[1] * len(r["input_ids"]) + [0] * (width - len(r["input_ids"])) for r in batch]
-        return {
-            "input_ids": column("input_ids", pad),
-            "labels": column("labels", IGNORE),
-            "attention_mask": torch.tensor(mask),
-        }
-
-    return collate
-
-
-def _watcher(tell: Callable[[dict[str, Any]], None]) -> Any:
-    """A callback that tells each step's metrics and stops a training whose loss is no number."""
+def _callback(on_metrics: Metrics | None) -> Any:
+    """A trainer callback that reports each step and marks whole checkpoints."""
     from transformers import TrainerCallback
 
-    class Watcher(TrainerCallback):  # type: ignore[misc]
-        loss = float("nan")
-        bad = 0
+    class Reporter(TrainerCallback):  # type: ignore[misc]
+        def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            self.began = time.monotonic()
 
-        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-            if not logs or "loss" not in logs:
+        def on_log(
+            self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any
+        ) -> None:
+            if on_metrics is None or not logs or "loss" not in logs:
                 return
-            loss = float(logs["loss"])
-            self.bad = 0 if math.isfinite(loss) else self.bad + 1
-            if self.bad >= 3:
-                raise TrainingError("the loss was not a number for three steps", next="a lower learning rate")
-            if math.isfinite(loss):
-                self.loss = loss
-            row = {"step": state.global_step, "time": round(time.time(), 2)}
-            names = ("loss", "grad_norm", "learning_rate", "mean_token_accuracy", "num_tokens")
-            told = {n: float(logs[n]) for n in names if n in logs}
-            tell(row | {n: v for n, v in told.items() if math.isfinite(v)})
+            on_metrics(
+                {
+                    "step": int(state.global_step),
+                    "steps": int(state.max_steps),
+                    "loss": float(logs["loss"]),
+                    "token_accuracy": float(logs.get("mean_token_accuracy", 0.0)),
+                    "grad_norm": float(logs.get("grad_norm", 0.0)),
+                    "learning_rate": float(logs.get("learning_rate", 0.0)),
+                    "epoch": round(float(state.epoch or 0.0), 4),
+                    "seconds": round(time.monotonic() - self.began, 3),
+                }
+            )
 
-    return Watcher()
+        def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+            sizes = {f.name: f.stat().st_size for f in sorted(folder.iterdir()) if f.is_file()}
+            _write_whole(folder / WHOLE, sizes)
+
+    return Reporter()
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+# ---------------------------------------------------------------- what stays on the disk
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """The newest whole checkpoint; those cut off while being written are removed."""
+    whole = {}
+    for checkpoint in folder.glob("checkpoint-*") if folder.is_dir() else []:
+        number = checkpoint.name.rpartition("-")[2]
+        if number.isdigit() and is_whole(checkpoint):
+            whole[int(number)] = checkpoint
+        else:
+            shutil.rmtree(checkpoint, ignore_errors=True)
+    return whole[max(whole)] if whole else None
+
+
+def is_whole(checkpoint: Path) -> bool:
+    """Whether every file of a checkpoint is there in the size it was written with."""
+    try:
+        sizes = json.loads((checkpoint / WHOLE).read_text())
+        return bool(sizes) and all(
+            (checkpoint / name).stat().st_size == size for name, size in sizes.items()
+        )
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def save_adapter(model: Any, out: Path, base_id: str | None) -> Path:
+    """`out/adapter`, written beside it first and then renamed."""
+    work, adapter = out / ".adapter", out / "adapter"
+    shutil.rmtree(work, ignore_errors=True)
+    if base_id:
+        for config in model.peft_config.values():
+            config.base_model_name_or_path = base_id
+    model.save_pretrained(str(work), safe_serialization=True)
+    (work / "README.md").unlink(missing_ok=True)  # peft's card: a form with nothing filled in
+    shutil.rmtree(adapter, ignore_errors=True)
+    work.rename(adapter)
+    return adapter
+
+
+def _write_whole(file: Path, value: Any) -> None:
+    """JSON that is either not there or whole, also after a power cut."""
+    work = file.with_name(f".{file.name}.tmp")
+    with work.open("w", encoding="utf-8") as stream:
+        json.dump(value, stream, sort_keys=True)
+        stream.flush()
+        os.fsync(stream.fileno())
+    work.replace(file)
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _peak_cuda(place: Device) -> int:
+    if place.kind != "cuda":
+        return 0
+    import torch
+
+    return int(torch.cuda.max_memory_allocated())

@@ -10,7 +10,14 @@ from typing import Any, TextIO
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
 
 from benchgen.loop import Watcher
@@ -62,7 +69,9 @@ class Screen:
             def metrics(row: dict[str, Any]) -> None:
                 if "loss" in row:
                     label = f"train, loss {row['loss']:.2f}"
-                    progress.update(tasks[-1], completed=row["step"], total=steps, description=label)
+                    progress.update(
+                        tasks[-1], completed=row["step"], total=steps, description=label
+                    )
 
             def plan(record: PlanRecord) -> None:
                 nonlocal steps
@@ -74,7 +83,9 @@ class Screen:
     def plan(self, record: PlanRecord) -> None:
         """The plan as it will run: settings, estimates with their basis, warnings."""
         plan = record.plan
-        table = _table(f"Plan {record.id}, hash {record.hash}: nothing has started", "setting", "value")
+        table = _table(
+            f"Plan {record.id}, hash {record.hash}: nothing has started", "setting", "value"
+        )
         for name, value in plan_settings(plan):
             table.add_row(name, _text(value))
         for name, estimate in plan.estimates.items():
@@ -127,7 +138,9 @@ class Screen:
         for part in parts:
             flat |= result[part]
         for name, told in result["estimates"].items():
-            flat[f"estimated {name}"] = f"about {told['value']:,.0f} {told['unit']} ({told['basis']})"
+            flat[f"estimated {name}"] = (
+                f"about {told['value']:,.0f} {told['unit']} ({told['basis']})"
+            )
         self._fields(flat, f"Plan {result['plan']}, hash {result['hash']}: nothing has started")
         self.out.print(f"To start it: benchgen confirm plan_id={result['plan']} answer=yes")
 
@@ -135,13 +148,20 @@ class Screen:
         if "report" not in result:
             self.out.print(f"Nothing has started. To train: {escape(result['next'])}")
             return
-        for part, title in (("same", "Trained on these questions"), ("held_out", "Held-out questions")):
+        for part, title in (
+            ("same", "Trained on these questions"),
+            ("held_out", "Held-out questions"),
+        ):
             table = _table(title, "model", "score", "95 % interval", "right/scored/asked", "")
             for row in result["scores"][part]:
                 low, high = row["ci"]
                 counts = _counts(row)
                 table.add_row(
-                    escape(row["model"]), _percent(row["score"]), f"{low:.1%} to {high:.1%}", counts, escape(row["label"])
+                    escape(row["model"]),
+                    _percent(row["score"]),
+                    f"{low:.1%} to {high:.1%}",
+                    counts,
+                    escape(row["label"]),
                 )
             self.out.print(table)
             pair = result[part]
@@ -159,7 +179,17 @@ class Screen:
         self.out.print(f"Report: {escape(result['report'])}")
 
     def _compare(self, result: Result) -> None:
-        table = _table("", "run", "model", "benchmark", "score", "95 % interval", "right/scored/asked", "", "page")
+        table = _table(
+            "",
+            "run",
+            "model",
+            "benchmark",
+            "score",
+            "95 % interval",
+            "right/scored/asked",
+            "",
+            "page",
+        )
         for row in result["rows"]:
             low, high = row["ci"]
             counts = _counts(row)
@@ -188,7 +218,9 @@ class Screen:
         for name in ("prompt", "target", "extracted", "status", "reply"):
             table.add_column(name, overflow="fold")
         for row in result["data"]:
-            table.add_row(*(_text(row[c], 300) for c in ("prompt", "target", "extracted", "status", "reply")))
+            table.add_row(
+                *(_text(row[c], 300) for c in ("prompt", "target", "extracted", "status", "reply"))
+            )
         self.out.print(table)
 
     def _logs(self, result: Result) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,10 @@ def lines(path: Path) -> list[bytes]:
     return data[: data.rfind(b"\n") + 1].splitlines()
 
 
+def moved(log: Path, number: int, process: subprocess.Popen[bytes]) -> bool:
+    return len(lines(log)) >= number or process.poll() is not None
+
+
 def test_a_run_killed_again_and_again_asks_every_question_once(
     ws: Workspace, bench: Benchmark, tiny_model: Path
 ) -> None:
@@ -71,7 +76,7 @@ def test_a_run_killed_again_and_again_asks_every_question_once(
     for kill in range(KILLS):
         more = len(kept) + 1 + kill % 3
         process = start(ws, *command)
-        wait_for(lambda more=more, process=process: len(lines(log)) >= more or process.poll() is not None)
+        wait_for(partial(moved, log, more, process))
         process.kill()
         process.communicate()
         found = lines(log)
@@ -145,7 +150,9 @@ def test_a_second_worker_is_refused(ws: Workspace, bench: Benchmark, tiny_model:
 
 
 def test_two_runs_at_once_both_finish(ws: Workspace, bench: Benchmark, tiny_model: Path) -> None:
-    both = [start(ws, "run", f"benchmark_id={bench.id}", f"model={tiny_model}", "limit=4") for _ in "ab"]
+    both = [
+        start(ws, "run", f"benchmark_id={bench.id}", f"model={tiny_model}", "limit=4") for _ in "ab"
+    ]
     told = [json.loads(p.communicate()[0].splitlines()[-1]) for p in both]
     assert [p.returncode for p in both] == [0, 0]
     assert {t["run"] for t in told} == {1, 2}
