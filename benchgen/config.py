@@ -32,6 +32,7 @@ class EvaluationConfig:
     options: str = "names"
     system: str = ""
     instruction: str = ""
+    instruct_in: str = "user"
     max_new_tokens: int = 64
     temperature: float = 0.0
     stop: list[str] = field(default_factory=list)
@@ -388,3 +389,11 @@ def user_name(config: Config | None = None) -> str:
     if config is not None and config.user:
         return config.user
     return os.environ.get("USER") or os.environ.get("LOGNAME") or "unknown"
+
+
+def cache_folder() -> Path:
+    """Where what belongs to this machine, not to a workspace, is kept: `$BENCHGEN_CACHE`, else
+    `~/.cache/benchgen` (under `$XDG_CACHE_HOME` if that is set)."""
+    if own := os.environ.get("BENCHGEN_CACHE"):
+        return Path(own).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "benchgen"

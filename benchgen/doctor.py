@@ -24,7 +24,7 @@ import psutil
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from benchgen.jobs import cache_folder
+from benchgen.config import cache_folder
 from benchgen.models.device import detect
 from benchgen.types import Record
 

@@ -20,6 +20,7 @@ from typing import IO, Any
 
 import psutil
 
+from benchgen.config import cache_folder
 from benchgen.errors import BenchgenError, StateError, StoreError
 from benchgen.store import make_folder, read_json, write_json
 
@@ -175,11 +176,6 @@ def device_lock(device: str, on_wait: Any = None) -> Iterator[None]:
                 on_wait()
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def cache_folder() -> Path:
-    """Where things that belong to this machine and not to a workspace are kept."""
-    return Path(os.environ.get("BENCHGEN_CACHE") or Path.home() / ".cache" / "benchgen")
 
 
 def _told(folder: Path) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchgen.config import HardwareConfig, LoopConfig, RecipeConfig
+from benchgen.errors import ConfigError
 from benchgen.records import Benchmark, Job, PlanRecord, Run
 from benchgen.types import Record
 from benchgen.workspace import Workspace
@@ -59,6 +60,9 @@ def run_loop(
 
     `answer` is the person's own word on the plan, given beforehand: only `yes` trains.
     """
+    for key in ("benchmark", "held_out", "student", "teacher"):
+        if not getattr(path, key):
+            raise ConfigError(f"the experiment says no loop.{key}", next=f"loop.{key}=NAME")
     clock = Clock(watch.stage)
     runs: dict[str, Run] = {}
 

@@ -313,19 +313,24 @@ class Job(_Record):
 
     def resume(self) -> Job:
         """Itself, started again from its last checkpoint; StateError unless it failed or was stopped."""
-        state = self.state
+        state, stored = self.state, str(self.row.state)
         if state not in ("failed", "stopped"):
             raise StateError(f"job {self.id} is {state}", got=state, allowed=["failed", "stopped"])
-        self.place.store.change(JobRow, self.id, state="queued", error="")
+        # of two resumes at once only one finds the state as it was: a dead worker leaves `running`
+        moved = "queued" if stored != "queued" else "running"
+        self.place.store.change(JobRow, self.id, stored, state=moved, error="")
         jobs.spawn(self.place.path, self.id, self.folder)
         return self
 
     def stop(self) -> Job:
         """Itself, its process ended."""
-        if self.state not in ("queued", "running"):
-            raise StateError(f"job {self.id} is {self.state}: nothing to stop", got=self.state)
+        state = self.state
+        if state not in ("queued", "running"):
+            raise StateError(f"job {self.id} is {state}: nothing to stop", got=state)
         jobs.stop(self.folder)
-        self.place.store.change(JobRow, self.id, state="stopped", finished=now())
+        self.place.store.change(
+            JobRow, self.id, str(self.row.state), state="stopped", finished=now()
+        )
         return self
 
     def wait(

@@ -105,6 +105,8 @@ class Evaluation(Record):
     """mcq only: 'letters' (labelled lines, answer by letter) or 'names' (answer by option text)."""
     instruction: str = ""
     """How to end the reply; empty = the renderer's own line for the kind."""
+    instruct_in: str = "user"
+    """'user' (after the question) or 'system': there it is the same for all, and computed once a batch."""
     max_new_tokens: int = 64
     temperature: float = 0.0
     stop: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ from benchgen.models import catalogue
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.plan import gate
 from benchgen.records import Job, PlanRecord
+from benchgen.run.runner import cut_torn_line
 from benchgen.store import JobRow, ModelRow, PlanRow, now
 from benchgen.types import Plan, canonical, sha256
 from benchgen.workspace import Workspace
@@ -27,6 +28,9 @@ def main(argv: list[str]) -> int:
     workspace, job_id = Workspace(argv[0]), int(argv[1])
     job = workspace.job(job_id)
     with jobs.record_lock(job.folder), jobs.beating(job.folder):
+        if job.row.state not in ("queued", "running"):
+            print(f"job {job.id} is {job.row.state}: nothing to do", flush=True)
+            return 0
         try:
             work(workspace, job)
             return 0
@@ -74,6 +78,7 @@ def train(
 
     base = catalogue.find(workspace.store, plan.base["name"])
     settings = SFTSettings(**plan.hyperparameters)
+    cut_torn_line(folder / "metrics.jsonl")  # a killed worker's
     with (folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
 
         def write(row: dict[str, Any]) -> None:

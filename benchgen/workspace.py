@@ -13,6 +13,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,8 @@ class Workspace:
         if run.row.state == "finished":
             return run
         with jobs.record_lock(run.folder), jobs.beating(run.folder):
+            if run.row.state == "finished":  # by another process meanwhile
+                return run
             started = time.monotonic()
             try:
                 traces = self._answer(run, hardware or config.HardwareConfig(), progress)
@@ -206,7 +209,7 @@ class Workspace:
         path = run.folder / "traces.jsonl"
         device = planner.choose_device(hardware).kind
         needs_device = run.model.row.kind != "reference"
-        with jobs.device_lock(device if needs_device else f"none-{self.path.name}-{run.id}"):
+        with jobs.device_lock(device) if needs_device else nullcontext():
             model = catalogue.load(self.store, run.model.row, self.path, hardware, answers)
             if row.fingerprint and row.fingerprint != model.fingerprint:
                 raise StateError(

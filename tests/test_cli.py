@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -15,32 +18,40 @@ from benchgen import cli, config
 
 SMALL = ["benchmark.count=6", "benchmark.mix={}", "benchmark.categories={}"]
 
+RUN = ["run", "benchmark_id=1", "model=reference"]
+
 Command = Callable[..., tuple[int, dict[str, Any]]]
 
 
-@pytest.fixture
-def cmd(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run a command line on a workspace of its own: (exit code, the JSON of its last line)."""
-
-    def run(*argv: str) -> tuple[int, dict[str, Any]]:
-        code = cli.run([argv[0], f"workspace={tmp_path / 'ws'}", "output=json", *argv[1:]])
-        told: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
-        return code, told
-
-    return run
+def said(workspace: Path, argv: Sequence[str]) -> tuple[int, dict[str, Any]]:
+    """(exit code, the JSON of the last line) of a command line on a workspace."""
+    out = io.StringIO()
+    with redirect_stdout(out):
+        code = cli.run([argv[0], f"workspace={workspace}", "output=json", *argv[1:]])
+    told: dict[str, Any] = json.loads(out.getvalue().splitlines()[-1])
+    return code, told
 
 
 @pytest.fixture
-def published(cmd: Command) -> Command:
-    cmd("create", *SMALL)
-    cmd("publish", "benchmark_id=1")
-    return cmd
+def cmd(tmp_path: Path) -> Command:
+    """A command line on an empty workspace."""
+    return lambda *argv: said(tmp_path / "ws", argv)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with a published benchmark and a run, made once and copied by each test."""
+    folder = tmp_path_factory.mktemp("made") / "ws"
+    for argv in (["create", *SMALL], ["publish", "benchmark_id=1"], RUN):
+        assert said(folder, argv)[0] == 0
+    return folder
 
 
 @pytest.fixture
-def ran(published: Command) -> Command:
-    published("run", "benchmark_id=1", "model=reference")
-    return published
+def ran(made: Path, tmp_path: Path) -> Command:
+    """A command line on a workspace where benchmark 1 is published and run 1 finished."""
+    shutil.copytree(made, tmp_path / "ws")
+    return lambda *argv: said(tmp_path / "ws", argv)
 
 
 def files(folder: Path) -> set[str]:
@@ -91,10 +102,9 @@ def test_dataset_files(ran: Command, tmp_path: Path) -> None:
         assert (code, told["rows"], read(path).height) == (0, 6, 6)
 
 
-def test_a_sweep_runs_every_element(published: Command, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _ = published("run", "benchmark_id=1", "model=reference", "seed=1,2", "-m")
-    assert code == 0
-    assert [r["id"] for r in published("runs")[1]["runs"]] == [1, 2]
+def test_a_sweep_runs_every_element(ran: Command) -> None:
+    assert ran("run", "benchmark_id=1", "model=reference", "seed=1,2", "-m")[0] == 0
+    assert [r["id"] for r in ran("runs")[1]["runs"]] == [1, 2, 3]
 
 
 def test_plan_shows_the_asked_hyperparameters(ran: Command, base_folder: Path) -> None:
@@ -112,6 +122,15 @@ def test_plan_shows_the_asked_hyperparameters(ran: Command, base_folder: Path) -
     assert plan["hyperparameters"]["learning_rate"] == 2e-4
     assert len(plan["hash"]) == 12
     assert ran("jobs")[1]["jobs"] == []
+
+
+def test_lora_can_be_planned_on_a_file(cmd: Command, tmp_path: Path, base_folder: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"prompt": "a star?", "completion": "yes"}\n' * 3)
+    base = f"base_model='{base_folder}'"
+    code, plan = cmd("plan", "recipe=lora", f"dataset='{rows}'", base, "recipe.epochs=2")
+    assert (code, plan["job_type"], plan["dataset"]["rows"]) == (0, "lora", 3)
+    assert plan["estimates"]["steps"]["value"] == 2
 
 
 BAD = [

@@ -181,6 +181,20 @@ def test_a_reference_cannot_be_guessed_as_the_base(ws: Workspace, run: Run) -> N
     assert ws.plans().is_empty()
 
 
+def test_failures_is_what_is_trained_on_unless_told_otherwise(
+    ws: Workspace, bench: Benchmark, base: str
+) -> None:
+    run = ws.run(bench, "reference")
+    log = run.folder / "traces.jsonl"  # two answers scored wrong, as another model's could be
+    lines = log.read_text().splitlines(keepends=True)
+    log.write_text(
+        "".join(lines[2:] + [x.replace('"correct":true', '"correct":false') for x in lines[:2]])
+    )
+    plan = ws.plan("from_run", run=run, base_model=base).plan
+    assert (plan.dataset["mode"], plan.dataset["rows"]) == ("failures", 2)
+    assert len(plan.seen) == 10  # every question of the run, chosen or not
+
+
 def test_a_run_without_failures_cannot_be_trained_on_them(
     ws: Workspace, run: Run, base: str
 ) -> None:

@@ -16,6 +16,7 @@ from benchgen.errors import ConfigError
 from benchgen.types import LETTERS, Evaluation, Message, Question
 
 OPTION_FORMS = ("letters", "names")
+INSTRUCT_IN = ("user", "system")
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,14 @@ def render(question: Question, evaluation: Evaluation) -> tuple[Message, ...]:
         ]
     elif form == "names":
         parts.append(wording.choose.format(options=_joined(question.choices, wording)))
-    parts.append(evaluation.instruction or wording.last_line[form])
+    if evaluation.instruct_in not in INSTRUCT_IN:
+        place = evaluation.instruct_in
+        raise ConfigError("unknown place of the instruction", got=place, allowed=list(INSTRUCT_IN))
+    line = evaluation.instruction or wording.last_line[form]
+    system = [evaluation.system] if evaluation.system else []
+    (system if evaluation.instruct_in == "system" else parts).append(line)
     user = {"role": "user", "content": "\n".join(parts)}
-    if not evaluation.system:
-        return (user,)
-    return {"role": "system", "content": evaluation.system}, user
+    return ({"role": "system", "content": " ".join(system)}, user) if system else (user,)
 
 
 def worked_answer(question: Question, evaluation: Evaluation) -> str:

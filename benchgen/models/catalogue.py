@@ -21,7 +21,7 @@ from benchgen.models.reference import ReferenceModel
 from benchgen.store import ModelRow, Store
 from benchgen.types import Model
 
-HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 TRAINABLE = ("base", "merged")
 
 
@@ -39,8 +39,15 @@ def find(store: Store, name: str) -> ModelRow:
         )
     folder = Path(name).expanduser()
     if (folder / "config.json").is_file():
-        return ModelRow(
-            name=name, kind="base", spec={"source": str(folder.resolve()), "revision": None}
+        resolved = str(folder.resolve())  # the name too: it must mean the same from any folder
+        rows = store.all(ModelRow, ModelRow.name == resolved)
+        spec = {"source": resolved, "revision": None}
+        return rows[0] if rows else ModelRow(name=resolved, kind="base", spec=spec)
+    if folder.is_dir():
+        raise NotFound(
+            f"there is no model in the folder {name} (no config.json)",
+            got=name,
+            next="name the folder that holds config.json, or a Hugging Face id",
         )
     if HUB_ID.fullmatch(name):
         return ModelRow(name=name, kind="base", spec={"source": name, "revision": None})

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchgen.config import cache_folder
 from benchgen.errors import ModelError, NotFound
 
 EMBEDDED_ID = "HuggingFaceTB/SmolLM2-135M-Instruct"
@@ -43,13 +43,6 @@ BLOCK_NAMES = {
     "ffn_up": "mlp.up_proj",
     "ffn_down": "mlp.down_proj",
 }
-
-
-def cache_folder() -> Path:
-    """`$BENCHGEN_CACHE`, else `~/.cache/benchgen` (under `$XDG_CACHE_HOME` if that is set)."""
-    if own := os.environ.get("BENCHGEN_CACHE"):
-        return Path(own).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "benchgen"
 
 
 def embedded_model(cache: Path | None = None, on_progress: Progress | None = None) -> Path:

@@ -203,7 +203,7 @@ def load_base(
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, revision=revision)
         model = AutoModelForCausalLM.from_pretrained(
-            name, revision=revision, dtype=getattr(torch, device.dtype), attn_implementation="sdpa"
+            name, revision=revision, dtype=getattr(torch, device.dtype)
         )
         folder = _folder(name, revision)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
@@ -339,7 +339,7 @@ class _Batch:
         rows = torch.arange(len(self.rows), device=self.mask.device)[:, None]
         for layer in self.cache.layers:
             # Indexing two axes around the heads' puts them in front: [rows, columns, heads, d].
-            layer.replace(  # type: ignore[attr-defined]
+            layer.replace(
                 layer.keys[rows, :, order].transpose(1, 2),
                 layer.values[rows, :, order].transpose(1, 2),
             )
@@ -350,7 +350,7 @@ class _Batch:
         width = max(self.mask.shape[1], other.mask.shape[1])
         mask = torch.cat([_widen(b.mask, width, -1) for b in (self, other)])
         for mine, theirs in zip(self.cache.layers, other.cache.layers, strict=True):
-            mine.replace(  # type: ignore[attr-defined]
+            mine.replace(
                 torch.cat([_widen(layer.keys, width, -2) for layer in (mine, theirs)]),
                 torch.cat([_widen(layer.values, width, -2) for layer in (mine, theirs)]),
             )
@@ -374,7 +374,7 @@ class LocalModel:
     questions are decoded at once; on a GPU it is halved when memory runs out.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the settings of a model, keywords only
         self,
         path_or_id: Path | str,
         *,

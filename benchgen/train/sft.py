@@ -6,10 +6,8 @@ SFTTrainer as `input_ids` and `labels`. A killed training goes on from its last 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-import os
 import resource
 import shutil
 import sys
@@ -30,6 +28,13 @@ from benchgen.models.local import (
     stop_ids,
 )
 from benchgen.train.batches import Collator, packs_exactly
+from benchgen.train.checkpoints import (
+    file_sha256,
+    last_checkpoint,
+    mark_whole,
+    save_adapter,
+    write_json,
+)
 from benchgen.types import Record
 
 quiet_libraries()
@@ -38,9 +43,6 @@ TRAINERS = ("trl", "unsloth")
 SCHEDULERS = ("linear", "cosine", "constant", "constant_with_warmup")
 BATCHINGS = ("auto", "packed", "padded")
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-WHOLE = "whole.json"
-"""Written into a checkpoint last: a folder without it was cut off and is ignored."""
-
 Metrics = Callable[[dict[str, Any]], None]
 
 
@@ -103,6 +105,25 @@ class TrainOutcome(Record):
 
 
 @dataclass(frozen=True)
+class _Job:
+    """What the parts of one training need to know about it."""
+
+    settings: SFTSettings
+    out: Path
+    trainer: str
+    place: Device
+    on_metrics: Metrics | None
+
+    @property
+    def packs(self) -> bool:
+        """Whether packing is worth a try: unsloth's kernels and GPUs have means of their own."""
+        asked = self.settings.batching
+        return asked == "packed" or (
+            asked == "auto" and self.trainer == "trl" and self.place.kind == "cpu"
+        )
+
+
+@dataclass(frozen=True)
 class EncodedRows:
     """Rows as token ids, with what had to be left out."""
 
@@ -119,7 +140,7 @@ class EncodedRows:
         return sum(label != IGNORE for row in self.rows for label in row["labels"])
 
 
-def train_lora(
+def train_lora(  # noqa: PLR0913 - the worker's one call; keywords only
     base: Path | str,
     rows: Sequence[Mapping[str, Any]],
     settings: SFTSettings,
@@ -146,50 +167,60 @@ def train_lora(
     done = out / "outcome.json"
     if resume and done.is_file() and (out / "adapter" / "adapter_config.json").is_file():
         return TrainOutcome.from_dict(json.loads(done.read_text()))
+    done.unlink(missing_ok=True)
     if trainer == "unsloth":
         _unsloth_first()
-    place = pick_device(device, dtype, threads)
     began = time.monotonic()
-    model, tokenizer = _load(base, settings, place, trainer, revision)
+    job = _Job(settings, out, trainer, pick_device(device, dtype, threads), on_metrics)
+    model, tokenizer = _load(base, job, revision)
     encoded = encode_rows(tokenizer, rows, settings.max_length)
     check_rows(encoded, stop_ids(model, tokenizer))
-    collator = _collator(model, tokenizer, encoded, settings, (trainer, place.kind))
-    run = _trainer(model, tokenizer, encoded, settings, out, (trainer, place), collator, on_metrics)
-    checkpoint = last_checkpoint(out / "checkpoints") if resume else None
-    if checkpoint is None:
-        shutil.rmtree(out / "checkpoints", ignore_errors=True)
-    try:
-        result = run.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    except (RuntimeError, ValueError, OSError) as error:
-        raise TrainingError(f"training stopped: {error}") from error
-    losses = [entry["loss"] for entry in run.state.log_history if "loss" in entry]
-    if not losses or not math.isfinite(losses[-1]):
-        raise TrainingError(
-            "the loss is not a number any more",
-            got=losses[-1:] or None,
-            next="a lower recipe.learning_rate",
-        )
-    adapter = save_adapter(run.model, out, base_id)
+    collator = _collator(model, tokenizer, encoded, job)
+    run = _trainer(model, tokenizer, encoded, collator, job)
+    losses = _run(run, out / "checkpoints", resume)
+    adapter = save_adapter(run.model, out, base_id or str(base))
     outcome = TrainOutcome(
-        steps=int(result.global_step),
+        steps=int(run.state.global_step),
         rows_used=len(encoded.rows),
         rows_dropped=encoded.dropped,
         rows_truncated=encoded.truncated,
         tokens=encoded.tokens,
         supervised_share=round(encoded.supervised / encoded.tokens, 4),
         seconds=round(time.monotonic() - began, 3),
-        final_loss=float(losses[-1]),
+        final_loss=losses[-1],
         peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        peak_cuda_bytes=_peak_cuda(place),
+        peak_cuda_bytes=_peak_cuda(job.place),
         adapter_path=str(adapter),
-        adapter_sha256=_sha256(adapter / "adapter_model.safetensors"),
+        adapter_sha256=file_sha256(adapter / "adapter_model.safetensors"),
         trainer=trainer,
-        dtype=place.dtype,
-        batching="packed" if collator.shared is not None else "padded",
+        dtype=job.place.dtype,
+        batching="padded" if collator.shared is None else "packed",
     )
-    _write_whole(done, outcome.to_dict())
+    write_json(done, outcome.to_dict())
     shutil.rmtree(out / "checkpoints", ignore_errors=True)
     return outcome
+
+
+def _run(run: Any, checkpoints: Path, resume: bool) -> list[float]:
+    """The loss of every step, also of those before a resumption."""
+    import torch
+
+    checkpoint = last_checkpoint(checkpoints) if resume else None
+    if checkpoint is None:
+        shutil.rmtree(checkpoints, ignore_errors=True)
+    try:
+        run.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    except torch.OutOfMemoryError as error:
+        raise TrainingError(
+            "the device's memory does not hold a training step",
+            next="halve recipe.batch_size and double recipe.gradient_accumulation",
+        ) from error
+    except (RuntimeError, ValueError, OSError) as error:
+        raise TrainingError(f"training stopped: {error}") from error
+    losses = [float(entry["loss"]) for entry in run.state.log_history if "loss" in entry]
+    if not losses:
+        raise TrainingError("training ended without a step")
+    return losses
 
 
 # ---------------------------------------------------------------- checks before anything runs
@@ -291,19 +322,19 @@ def _unsloth_first() -> None:
             ) from error
 
 
-def _load(
-    base: Path | str, settings: SFTSettings, place: Device, trainer: str, revision: str | None
-) -> tuple[Any, Any]:
+def _load(base: Path | str, job: _Job, revision: str | None) -> tuple[Any, Any]:
     """(model with a fresh adapter, tokenizer)."""
     from peft import LoraConfig, get_peft_model
     from transformers import set_seed
 
+    settings = job.settings
     set_seed(settings.seed)
-    if trainer == "unsloth":
-        return _load_unsloth(base, settings, place, revision)
-    model, tokenizer, _ = load_base(base, place, revision)
+    if job.trainer == "unsloth":
+        return _load_unsloth(base, job, revision)
+    model, tokenizer, folder = load_base(base, job.place, revision)
     model.config.use_cache = False
     config = LoraConfig(
+        base_model_name_or_path=str(folder),
         r=settings.r,
         lora_alpha=settings.alpha,
         lora_dropout=settings.dropout,
@@ -315,16 +346,15 @@ def _load(
     return get_peft_model(model, config), tokenizer
 
 
-def _load_unsloth(
-    base: Path | str, settings: SFTSettings, place: Device, revision: str | None
-) -> tuple[Any, Any]:
+def _load_unsloth(base: Path | str, job: _Job, revision: str | None) -> tuple[Any, Any]:
     import torch
     from unsloth import FastLanguageModel
 
+    settings = job.settings
     model, tokenizer = FastLanguageModel.from_pretrained(
         str(base),
         max_seq_length=settings.max_length,
-        dtype=getattr(torch, place.dtype),
+        dtype=getattr(torch, job.place.dtype),
         load_in_4bit=False,
         revision=revision,
         use_exact_model_name=True,
@@ -352,21 +382,15 @@ def _layers(settings: SFTSettings, count: int) -> list[int] | None:
     return list(range(count - max(1, round(count * settings.layers)), count))
 
 
-def _collator(
-    model: Any,
-    tokenizer: Any,
-    encoded: EncodedRows,
-    settings: SFTSettings,
-    where: tuple[str, str],
-) -> Collator:
+def _collator(model: Any, tokenizer: Any, encoded: EncodedRows, job: _Job) -> Collator:
     padding = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
     padded = Collator(padding, None)
-    if settings.batching == "padded" or (settings.batching == "auto" and where != ("trl", "cpu")):
+    if not job.packs:
         return padded
     packed = Collator.sharing(padding, encoded.rows)
     if packs_exactly(model, encoded.rows, packed, padded):
         return packed
-    if settings.batching == "packed":
+    if job.settings.batching == "packed":
         raise ConfigError(
             "this model does not give the same loss on packed rows",
             got="packed",
@@ -376,44 +400,36 @@ def _collator(
 
 
 def _trainer(
-    model: Any,
-    tokenizer: Any,
-    encoded: EncodedRows,
-    settings: SFTSettings,
-    out: Path,
-    where: tuple[str, Device],
-    collator: Collator,
-    on_metrics: Metrics | None,
+    model: Any, tokenizer: Any, encoded: EncodedRows, collator: Collator, job: _Job
 ) -> Any:
     from datasets import Dataset
     from datasets.utils import disable_progress_bars
+    from transformers.trainer_callback import PrinterCallback, ProgressCallback
     from trl import SFTTrainer
 
     disable_progress_bars()
     run = SFTTrainer(
         model=model,
-        args=_config(settings, out, *where),
+        args=_config(job),
         train_dataset=Dataset.from_list(encoded.rows),
         processing_class=tokenizer,
         data_collator=collator,
-        callbacks=[_callback(on_metrics)],
+        callbacks=[_reporter(job.on_metrics)],
     )
-    from transformers.trainer_callback import PrinterCallback, ProgressCallback
-
     for printer in (PrinterCallback, ProgressCallback):
         run.remove_callback(printer)
     return run
 
 
-def _config(settings: SFTSettings, out: Path, trainer: str, place: Device) -> Any:
+def _config(job: _Job) -> Any:
     from trl import SFTConfig
 
-    gpu = place.kind == "cuda"
+    settings, place, gpu = job.settings, job.place, job.place.kind == "cuda"
     optimizer = settings.optimizer
     if optimizer == "auto":
-        optimizer = "adamw_8bit" if gpu and trainer == "unsloth" else "adamw_torch_fused"
+        optimizer = "adamw_8bit" if gpu and job.trainer == "unsloth" else "adamw_torch_fused"
     return SFTConfig(
-        output_dir=str(out / "checkpoints"),
+        output_dir=str(job.out / "checkpoints"),
         max_steps=settings.max_steps if settings.max_steps > 0 else -1,
         num_train_epochs=settings.epochs,
         per_device_train_batch_size=settings.batch_size,
@@ -451,18 +467,26 @@ def _config(settings: SFTSettings, out: Path, trainer: str, place: Device) -> An
     )
 
 
-def _callback(on_metrics: Metrics | None) -> Any:
+def _reporter(on_metrics: Metrics | None) -> Any:
     """A trainer callback that reports each step and marks whole checkpoints."""
     from transformers import TrainerCallback
 
-    class Reporter(TrainerCallback):  # type: ignore[misc]
+    class Reporter(TrainerCallback):
         def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             self.began = time.monotonic()
 
         def on_log(
             self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any
         ) -> None:
-            if on_metrics is None or not logs or "loss" not in logs:
+            if not logs or "loss" not in logs:
+                return
+            if not math.isfinite(float(logs["loss"])):
+                raise TrainingError(
+                    f"the loss of step {state.global_step} is not a number",
+                    got=logs["loss"],
+                    next="a lower recipe.learning_rate",
+                )
+            if on_metrics is None:
                 return
             on_metrics(
                 {
@@ -478,66 +502,9 @@ def _callback(on_metrics: Metrics | None) -> Any:
             )
 
         def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
-            sizes = {f.name: f.stat().st_size for f in sorted(folder.iterdir()) if f.is_file()}
-            _write_whole(folder / WHOLE, sizes)
+            mark_whole(Path(args.output_dir) / f"checkpoint-{state.global_step}")
 
     return Reporter()
-
-
-# ---------------------------------------------------------------- what stays on the disk
-
-
-def last_checkpoint(folder: Path) -> Path | None:
-    """The newest whole checkpoint; those cut off while being written are removed."""
-    whole = {}
-    for checkpoint in folder.glob("checkpoint-*") if folder.is_dir() else []:
-        number = checkpoint.name.rpartition("-")[2]
-        if number.isdigit() and is_whole(checkpoint):
-            whole[int(number)] = checkpoint
-        else:
-            shutil.rmtree(checkpoint, ignore_errors=True)
-    return whole[max(whole)] if whole else None
-
-
-def is_whole(checkpoint: Path) -> bool:
-    """Whether every file of a checkpoint is there in the size it was written with."""
-    try:
-        sizes = json.loads((checkpoint / WHOLE).read_text())
-        return bool(sizes) and all(
-            (checkpoint / name).stat().st_size == size for name, size in sizes.items()
-        )
-    except (OSError, ValueError, AttributeError):
-        return False
-
-
-def save_adapter(model: Any, out: Path, base_id: str | None) -> Path:
-    """`out/adapter`, written beside it first and then renamed."""
-    work, adapter = out / ".adapter", out / "adapter"
-    shutil.rmtree(work, ignore_errors=True)
-    if base_id:
-        for config in model.peft_config.values():
-            config.base_model_name_or_path = base_id
-    model.save_pretrained(str(work), safe_serialization=True)
-    (work / "README.md").unlink(missing_ok=True)  # peft's card: a form with nothing filled in
-    shutil.rmtree(adapter, ignore_errors=True)
-    work.rename(adapter)
-    return adapter
-
-
-def _write_whole(file: Path, value: Any) -> None:
-    """JSON that is either not there or whole, also after a power cut."""
-    work = file.with_name(f".{file.name}.tmp")
-    with work.open("w", encoding="utf-8") as stream:
-        json.dump(value, stream, sort_keys=True)
-        stream.flush()
-        os.fsync(stream.fileno())
-    work.replace(file)
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _peak_cuda(place: Device) -> int:

@@ -1,0 +1,338 @@
+"""The local model: rendering, the batched decoding loop against transformers' own, errors, fingerprints."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from benchgen.errors import BenchgenError, ConfigError, ModelError, NotFound  # noqa: E402
+from benchgen.models import local  # noqa: E402
+from benchgen.models.embedded import embedded_model  # noqa: E402
+from benchgen.models.fingerprint import weights_fingerprint  # noqa: E402
+from benchgen.models.local import (  # noqa: E402
+    IGNORE,
+    LocalModel,
+    encode_prompt,
+    encode_row,
+    end_of_turn,
+    pick_device,
+)
+from benchgen.types import Reply, Request  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+ASK = [
+    "Which planet is the largest?",
+    "Name a moon of Mars.",
+    "Which of these is a star? Choose from: Sirius, Io, Titan, Rhea. End with a line 'Answer: NAME'.",
+    "How many moons has Earth?",
+    "Hi",
+    "Which mission first flew past Pluto in 2015, and in which year was it launched?",
+    "Name the hottest planet, and say in one sentence why it is hotter than Mercury is.",
+]
+
+
+def user(text: str) -> tuple[dict[str, str], ...]:
+    return ({"role": "user", "content": text},)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random llama of 2 layers, 64 wide, with the embedded model's tokenizer."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    folder = tmp_path_factory.mktemp("tiny")
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=49152,
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=256,
+        bos_token_id=1,
+        eos_token_id=2,
+        pad_token_id=2,
+        initializer_range=0.5,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    for file in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(embedded_model() / file, folder / file)
+    return folder
+
+
+@pytest.fixture
+def model(tiny: Path) -> LocalModel:
+    return LocalModel(tiny, name="tiny", dtype="float32")
+
+
+def replies(model: LocalModel, requests: Sequence[Request]) -> list[Reply]:
+    found = dict(model.generate(requests))
+    assert sorted(found) == list(range(len(requests)))
+    return [found[i] for i in range(len(requests))]
+
+
+def plain_greedy(model: LocalModel, request: Request) -> list[int]:
+    """transformers' own greedy decoding of one prompt: the yardstick."""
+    ids = torch.tensor([encode_prompt(model.tokenizer, request.messages)])
+    out = model.model.generate(
+        ids,
+        attention_mask=torch.ones_like(ids),
+        max_new_tokens=request.max_new_tokens,
+        do_sample=False,
+        eos_token_id=sorted(model.stops),
+        pad_token_id=2,
+    )
+    return out[0, ids.shape[1] :].tolist()
+
+
+class TestRendering:
+    def test_the_prompt_is_the_template_with_one_bos(self, model: LocalModel) -> None:
+        ids = encode_prompt(model.tokenizer, user("Hi"))
+        text = model.tokenizer.decode(ids)
+        assert text.startswith("<|im_start|>system\n")
+        assert text.endswith("<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n")
+        assert ids[:2] != [1, 1]
+
+    def test_a_row_is_the_prompt_then_the_answer_then_the_end(self, model: LocalModel) -> None:
+        prompt = encode_prompt(model.tokenizer, user("Hi"))
+        ids, labels = encode_row(model.tokenizer, user("Hi"), "Hello.\nAnswer: Mars")
+        assert ids[: len(prompt)] == prompt
+        assert labels == [IGNORE] * len(prompt) + ids[len(prompt) :]
+        assert ids[-1] == 2 and ids[-2] != 2
+        assert model.tokenizer.decode(ids[len(prompt) : -1]) == "Hello.\nAnswer: Mars"
+
+    def test_an_end_token_in_the_completion_is_not_doubled(self, model: LocalModel) -> None:
+        once, _ = encode_row(model.tokenizer, user("Hi"), "Hello")
+        twice, _ = encode_row(model.tokenizer, user("Hi"), "Hello<|im_end|>")
+        assert once == twice
+
+    def test_the_end_of_turn_is_the_templates_own(self, model: LocalModel) -> None:
+        assert end_of_turn(model.tokenizer) == model.tokenizer.convert_tokens_to_ids("<|im_end|>")
+        assert 2 in model.stops
+
+    def test_a_tokenizer_that_adds_bos_gets_it_once(self, model: LocalModel) -> None:
+        # A template that writes the BOS and one that leaves it to the tokenizer must come out alike.
+        from tokenizers.processors import TemplateProcessing
+
+        tokenizer = model.tokenizer
+        tokenizer.bos_token = "<|endoftext|>"
+        tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+            single="<|endoftext|> $A", special_tokens=[("<|endoftext|>", 0)]
+        )
+        body = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
+        found = []
+        for template in (body, "{{ bos_token }}" + body, "{{ bos_token }}{{ bos_token }}" + body):
+            tokenizer.chat_template = template
+            found.append(encode_prompt(tokenizer, user("Mars")))
+        assert found[0] == found[1] == found[2]
+        assert found[0].count(0) == 1 and found[0][0] == 0
+
+    def test_a_template_without_system_turns_gets_the_text_in_the_first_user_turn(
+        self, model: LocalModel
+    ) -> None:
+        model.tokenizer.chat_template = (
+            "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}"
+            "{% for m in messages %}{{ m['role'] + ':' + m['content'] }}{% endfor %}"
+        )
+        both = ({"role": "system", "content": "Be brief."}, *user("Hi"))
+        assert model.tokenizer.decode(encode_prompt(model.tokenizer, both)) == (
+            "user:Be brief.\n\nHi"
+        )
+
+    def test_a_broken_template_is_a_model_error(self, model: LocalModel) -> None:
+        model.tokenizer.chat_template = "{{ raise_exception('never') }}"
+        with pytest.raises(ModelError, match="chat template failed"):
+            encode_prompt(model.tokenizer, user("Hi"))
+
+    def test_a_base_model_without_a_template_ends_with_eos(self, model: LocalModel) -> None:
+        model.tokenizer.chat_template = None
+        ids, labels = encode_row(model.tokenizer, user("Hi"), "Hello")
+        assert model.tokenizer.decode(ids) == "Hi\n\nHello<|im_end|>"
+        assert labels[-1] == 2
+
+
+class TestDecoding:
+    @pytest.mark.parametrize("rows", [1, 2, 3, 64])
+    def test_greedy_text_is_that_of_transformers_at_any_batch(
+        self, model: LocalModel, rows: int
+    ) -> None:
+        # Stop ids that this random model does produce, so that rows end at different times and
+        # freed places are filled again.
+        free = [plain_greedy(model, Request(user(a), 24)) for a in ASK]
+        model.stops = frozenset({free[0][3], free[1][7], free[2][1], free[3][0], free[5][15]})
+        requests = [
+            Request(user(a), n) for a, n in zip(ASK, itertools.cycle([24, 5, 1]), strict=False)
+        ]
+        expected = [plain_greedy(model, r) for r in requests]
+        assert len({len(e) for e in expected}) > 3
+        model.batch_rows = rows
+        for reply, tokens in zip(replies(model, requests), expected, strict=True):
+            ended = tokens[-1] in model.stops
+            kept = tokens[:-1] if ended else tokens
+            assert reply.text == model.tokenizer.decode(kept, skip_special_tokens=True)
+            assert reply.finish_reason == ("stop" if ended else "length")
+            assert reply.tokens_out == len(tokens)
+
+    def test_the_shared_beginning_changes_no_text(
+        self, model: LocalModel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        requests = [Request(user(a), 16) for a in ASK]
+        shared = [r.text for r in replies(model, requests)]
+        assert model._start(
+            [local._Row(0, r, encode_prompt(model.tokenizer, r.messages)) for r in requests]
+        )
+        monkeypatch.setattr(model, "_start", lambda rows: [])
+        assert [r.text for r in replies(model, requests)] == shared
+
+    def test_counts_are_the_rows_own_without_padding(self, model: LocalModel) -> None:
+        found = replies(model, [Request(user(a), 6) for a in ASK])
+        for ask, reply in zip(ASK, found, strict=True):
+            assert reply.tokens_in == len(encode_prompt(model.tokenizer, user(ask)))
+            assert reply.tokens_out == 6
+            assert reply.seconds > 0
+
+    def test_a_stop_string_ends_the_reply_before_it(self, model: LocalModel) -> None:
+        whole = replies(model, [Request(user("Hi"), 12)])[0]
+        stop = whole.text[3:6]
+        cut = replies(model, [Request(user("Hi"), 12, stop=(stop,))])[0]
+        assert cut.text == whole.text[: whole.text.index(stop)]
+        assert cut.finish_reason == "stop"
+        assert cut.tokens_out < whole.tokens_out
+
+    def test_sampling_depends_on_the_seed_and_not_on_batch_mates(self, model: LocalModel) -> None:
+        requests = [Request(user(a), 10, temperature=1.0, seed=3) for a in ASK]
+        together = [r.text for r in replies(model, requests)]
+        alone = [replies(model, [r])[0].text for r in requests]
+        assert together == alone
+        other = replies(model, [Request(user(ASK[0]), 10, temperature=1.0, seed=4)])[0].text
+        assert other != together[0]
+
+    def test_a_prompt_beyond_the_context_is_not_measured(self, model: LocalModel) -> None:
+        found = replies(model, [Request(user("word " * 300), 4), Request(user("Hi"), 4)])
+        assert found[0].finish_reason == "error" and "256" in str(found[0].error)
+        assert found[1].error is None
+
+    def test_nothing_asked_gives_nothing(self, model: LocalModel) -> None:
+        assert list(model.generate([])) == []
+
+    def test_out_of_memory_halves_the_batch_and_loses_nothing(
+        self, model: LocalModel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        requests = [Request(user(a), 5) for a in ASK]
+        expected = [r.text for r in replies(model, requests)]
+        forward = model._forward
+
+        def small(ids: object, *rest: object) -> object:
+            if len(ids) > 2:  # type: ignore[arg-type]
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            return forward(ids, *rest)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(model, "_forward", small)
+        assert [r.text for r in replies(model, requests)] == expected
+        assert model.batch_rows == 2
+
+    def test_memory_too_small_for_one_row_is_said(
+        self, model: LocalModel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def never(*rest: object) -> object:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+        monkeypatch.setattr(model, "_forward", never)
+        with pytest.raises(ModelError, match="does not hold one question"):
+            replies(model, [Request(user("Hi"), 5)])
+
+
+class TestLoading:
+    @pytest.mark.parametrize(
+        ("source", "kind"),
+        [
+            (Path("/nonexistent"), NotFound),
+            ("./nonexistent", NotFound),
+            ("nobody-here/no-such-model", NotFound),
+            ("not a model id", NotFound),
+        ],
+        ids=["path", "relative", "hub id offline", "not an id"],
+    )
+    def test_a_model_that_is_not_there_is_one_line(
+        self, source: Path | str, kind: type[BenchgenError]
+    ) -> None:
+        with pytest.raises(kind) as caught:
+            LocalModel(source, name="x")
+        assert "\n" not in str(caught.value) and "Next:" in str(caught.value)
+
+    def test_a_folder_with_another_kind_of_content_is_a_model_error(self, tmp_path: Path) -> None:
+        (tmp_path / "config.json").write_text('{"model_type": "no-such-architecture"}')
+        with pytest.raises(ModelError, match="cannot be loaded") as caught:
+            LocalModel(tmp_path, name="x")
+        assert "\n" not in str(caught.value)
+
+    def test_an_adapter_that_is_not_there(self, tiny: Path, tmp_path: Path) -> None:
+        with pytest.raises(NotFound, match="adapter"):
+            LocalModel(tiny, name="x", adapter=tmp_path)
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [{"device": "tpu"}, {"dtype": "int4"}, {"threads": 0}],
+        ids=["device", "dtype", "threads"],
+    )
+    def test_settings_outside_the_allowed_are_refused(self, wrong: dict[str, object]) -> None:
+        with pytest.raises(ConfigError):
+            pick_device(**wrong)  # type: ignore[arg-type]
+
+    def test_cuda_is_refused_where_there_is_none(self) -> None:
+        if torch.cuda.is_available():
+            pytest.skip("waits for a machine without a GPU")
+        with pytest.raises(ConfigError, match="no usable CUDA"):
+            pick_device("cuda")
+
+    def test_bfloat16_only_where_the_cpu_has_units_for_it(self) -> None:
+        flags = set(Path("/proc/cpuinfo").read_text().split())
+        expected = "bfloat16" if flags & {"amx_bf16", "avx512_bf16"} else "float32"
+        assert pick_device("cpu").dtype == expected
+
+
+class TestFingerprint:
+    def test_a_copy_has_the_same_one(self, tiny: Path, tmp_path: Path) -> None:
+        copy = tmp_path / "copy"
+        shutil.copytree(tiny, copy)
+        assert weights_fingerprint(copy) == weights_fingerprint(tiny)
+
+    def test_weights_template_dtype_and_adapter_change_it(self, tiny: Path, tmp_path: Path) -> None:
+        from safetensors.torch import load_file, save_file
+
+        found = {weights_fingerprint(tiny), weights_fingerprint(tiny, dtype="float32")}
+        copy = tmp_path / "copy"
+        shutil.copytree(tiny, copy)
+        weights = load_file(copy / "model.safetensors")
+        trained = {name: tensor * 1.001 for name, tensor in weights.items()}
+        save_file(trained, copy / "model.safetensors", metadata={"format": "pt"})
+        found.add(weights_fingerprint(copy))
+        settings = json.loads((copy / "tokenizer_config.json").read_text())
+        settings["chat_template"] += " "
+        (copy / "tokenizer_config.json").write_text(json.dumps(settings))
+        found.add(weights_fingerprint(copy))
+        adapter = tmp_path / "adapter"
+        adapter.mkdir()
+        (adapter / "adapter_config.json").write_text('{"r": 8}')
+        found.add(weights_fingerprint(tiny, adapter))
+        assert len(found) == 5
+
+    def test_where_an_adapters_base_lay_does_not(self, tiny: Path, tmp_path: Path) -> None:
+        found = set()
+        for place in ("/a", "/b"):
+            config = {"r": 8, "base_model_name_or_path": place}
+            (tmp_path / "adapter_config.json").write_text(json.dumps(config))
+            found.add(weights_fingerprint(tiny, tmp_path))
+        assert len(found) == 1
+
+    def test_the_model_reports_it(self, model: LocalModel, tiny: Path) -> None:
+        assert model.fingerprint == weights_fingerprint(tiny, None, "float32")
