@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ok
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq install --no-compile
-NOT_QUICK := torch slow notebook browser gpu soak
+NOT_QUICK := torch slow notebook browser gpu
 QUICK := $(subst @, and ,$(subst $() ,@,$(foreach mark,$(NOT_QUICK),not~$(mark))))
 
 help: ## this list
@@ -25,7 +25,7 @@ lab: $(STAMP) ## open the notebooks in JupyterLab
 	@$(BIN)/jupyter lab --notebook-dir=notebooks
 
 test: $(STAMP) ## every test, and every notebook executed in its short form
-	@$(BIN)/pytest --nbmake --nbmake-timeout=600 -m "not soak"
+	@$(BIN)/pytest --nbmake --nbmake-timeout=600
 
 check: $(STAMP) ## lint, types, import rule and the quick tests: under a minute, without torch
 	@$(MAKE) --no-print-directory -k -j2 --output-sync=target lint types quick
@@ -41,8 +41,9 @@ types: $(STAMP) ## mypy, strict
 quick: $(STAMP) ## the tests that load no torch and take no time
 	@$(BIN)/pytest -q -m "$(subst ~, ,$(QUICK))"
 
-soak: $(STAMP) ## the long repetitions
-	@$(BIN)/pytest -m soak
+soak: $(STAMP) ## the long repetitions, with their figures under experiments/soak/
+	@mkdir -p experiments/soak
+	@BENCHGEN_SOAK=experiments/soak BENCHGEN_KILLS=20 BENCHGEN_WRITERS_S=60 $(BIN)/pytest tests/faults
 
 clean: ## remove what was built: .venv, caches (workspaces and experiments stay)
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -88,10 +88,12 @@ def run(argv: list[str]) -> int:
     as_json = "output=json" in argv
     try:
         verb, overrides, multirun = parse(argv)
-        if verb.makes:
-            _as_job(verb, overrides, multirun)
+        # composed first, so that bad config is refused before any folder is made
+        cfg = None if multirun else config.load(f"verb={verb.name}", *overrides)
+        if cfg is not None and (cfg.dry or not verb.makes):
+            _show(verb, cfg)
         else:
-            _show(verb, config.load(f"verb={verb.name}", *overrides))
+            _as_job(verb, overrides, multirun)
         return 0
     except BenchgenError as error:
         return _fail(error, as_json)
@@ -169,8 +171,6 @@ def help_text(word: str) -> str:
 
 def _as_job(verb: Verb, overrides: list[str], multirun: bool) -> None:
     """Run a verb through Hydra: config saved in a job folder, sweeps by the configured launcher."""
-    if not multirun:
-        config.load(f"verb={verb.name}", *overrides)  # refuse bad config before any folder is made
     import hydra
     from hydra.core.hydra_config import HydraConfig
 

@@ -285,7 +285,7 @@ class Workspace:
             seed=seed,
             seen=seen,
             runs=ids,
-            tokens_per_s=self._measured_speed(),
+            tokens_per_s=self._measured_speed(row, hardware or config.HardwareConfig()),
         )
         plan = planner.make_plan(ask, self._base(row), rows)
         return self._record_plan(plan, rows)
@@ -371,11 +371,15 @@ class Workspace:
         number = next(n for n in range(1, len(taken) + 2) if f"{stem}-{n}" not in taken)
         return f"{stem}-{number}"
 
-    def _measured_speed(self) -> float | None:
-        """Tokens a second of the newest finished job whose result tells."""
+    def _measured_speed(self, base: ModelRow, hardware: config.HardwareConfig) -> float | None:
+        """Trained tokens a second of the newest job on this base and device; None without one."""
+        device = planner.choose_device(hardware)
+        here = {"kind": device.kind, "name": device.name, "dtype": device.dtype}
         for row in reversed(self.store.all(JobRow, JobRow.state == "finished")):
-            if row.result.get("tokens") and row.result.get("seconds"):
-                return float(row.result["tokens"]) / float(row.result["seconds"])
+            plan = self.store.get(PlanRow, row.plan_id).plan
+            same = here.items() <= plan["device"].items() and plan["base"]["name"] == base.name
+            if same and row.result.get("seconds") and not row.result.get("resumed_at"):
+                return tokens_trained(row.result, plan) / float(row.result["seconds"])
         return None
 
     # -------------------------------------------------------------------------------- look-ups
@@ -418,7 +422,7 @@ class Workspace:
         trained: dict[str, Any] = {}
         if job is not None:
             plan = gate.load(self.store.get(PlanRow, job.row.plan_id))
-            trained = {"plan": plan, "actual": actual_of(job), "curve": tuple(job.metrics())}
+            trained = {"plan": plan, "actual": actual_of(job, plan), "curve": tuple(job.metrics())}
             trained["data"] = self._data_facts(plan, found)
         view = ReportView(
             title=spec["title"],
@@ -599,14 +603,21 @@ def environment() -> dict[str, Any]:
     }
 
 
-def actual_of(job: Job) -> dict[str, float]:
+def tokens_trained(result: Mapping[str, Any], plan: Mapping[str, Any]) -> float:
+    """Tokens of all rows of all steps of a job, padding not counted: mean row length times rows seen."""
+    settings = plan["hyperparameters"]
+    rows_seen = result["steps"] * settings["batch_size"] * settings["gradient_accumulation"]
+    return float(result["tokens"]) / float(result["rows_used"]) * float(rows_seen)
+
+
+def actual_of(job: Job, plan: Plan) -> dict[str, float]:
     """What a finished job took, under the names and in the units of its plan's estimates."""
     result = job.row.result
-    found = {
-        "steps": result.get("steps"),
-        "tokens": result.get("tokens"),
-        "truncated_rows": result.get("rows_truncated"),
-        "seconds": result.get("seconds"),
-        "memory": (result.get("peak_cuda_bytes") or result.get("peak_rss_bytes") or 0) / 2**30,
+    peak = result["peak_cuda_bytes"] or result["peak_rss_bytes"]
+    return {
+        "steps": float(result["steps"]),
+        "tokens": round(tokens_trained(result, plan.to_dict())),
+        "truncated_rows": float(result["rows_truncated"]),
+        "seconds": float(result["seconds"]),
+        "memory": round(peak / 2**30, 2),
     }
-    return {name: float(value) for name, value in found.items() if value is not None}

@@ -10,16 +10,19 @@ import os
 import random
 import re
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
 
 from benchgen.doctor import nvidia_driver
+from benchgen.models.device import detect
 
 # BENCHGEN_CACHE stays as it is: the embedded model, converted once, is used again by every test.
-KEPT = {"BENCHGEN_CACHE"}
+# The others set the length of the tests that `make soak` runs in their long form.
+KEPT = {"BENCHGEN_CACHE", "BENCHGEN_KILLS", "BENCHGEN_WRITERS_S", "BENCHGEN_SOAK"}
 SECRETS = (
     "WANDB_API_KEY",
     "HF_TOKEN",
@@ -94,6 +97,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Gives each notebook a workspace of its own and the short form of its questions and steps."""
+    if item.path.suffix != ".ipynb":
+        return (yield)
+    short = {"BENCHGEN_LIMIT": "2", "BENCHGEN_STEPS": "1"}
+    with tempfile.TemporaryDirectory(prefix="notebook-") as folder:
+        os.environ.update(short, BENCHGEN_WORKSPACE=folder)
+        try:
+            return (yield)
+        finally:
+            for name in (*short, "BENCHGEN_WORKSPACE"):
+                del os.environ[name]
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Fails the test that loads torch in a run that leaves torch out."""
     loaded = "torch" in sys.modules
@@ -108,6 +126,19 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         raise pytest.UsageError(
             "collecting the tests loaded torch: mark that file `pytestmark = pytest.mark.torch`"
         )
+
+
+@pytest.fixture
+def soak() -> Callable[..., None]:
+    """Call with a name and figures: written under experiments/soak/ by `make soak`, else dropped."""
+
+    def write(name: str, **figures: object) -> None:
+        if folder := os.environ.get("BENCHGEN_SOAK"):
+            figures |= {"cpu": detect().name, "cores": len(os.sched_getaffinity(0))}
+            text = json.dumps(figures, indent=1, sort_keys=True) + "\n"
+            (Path(folder) / f"{name}.json").write_text(text)
+
+    return write
 
 
 @pytest.fixture

@@ -107,7 +107,7 @@ NOT_BUILT = {
 
 
 @cache
-def tests_of(file: str) -> set[str]:
+def functions_in(file: str) -> set[str]:
     tree = ast.parse((TESTS / file).read_text())
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
@@ -121,4 +121,4 @@ def test_every_number_stands_in_one_table() -> None:
 def test_the_test_that_shows_it_is_there(number: int) -> None:
     file, _, name = SHOWN[number].partition("::")
     assert name.startswith("test_")
-    assert name in tests_of(file), f"behaviour {number}: {SHOWN[number]} is gone"
+    assert name in functions_in(file), f"behaviour {number}: {SHOWN[number]} is gone"

@@ -71,7 +71,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def model(tiny: Path) -> LocalModel:
-    return LocalModel(tiny, name="tiny", dtype="float32")
+    return LocalModel(tiny, name="tiny", dtype="float32", threads=1)
 
 
 def replies(model: LocalModel, requests: Sequence[Request]) -> list[Reply]:
@@ -91,7 +91,8 @@ def plain_greedy(model: LocalModel, request: Request) -> list[int]:
         eos_token_id=sorted(model.stops),
         pad_token_id=2,
     )
-    return out[0, ids.shape[1] :].tolist()
+    tokens: list[int] = out[0, ids.shape[1] :].tolist()
+    return tokens
 
 
 class TestRendering:
@@ -107,7 +108,8 @@ class TestRendering:
         ids, labels = encode_row(model.tokenizer, user("Hi"), "Hello.\nAnswer: Mars")
         assert ids[: len(prompt)] == prompt
         assert labels == [IGNORE] * len(prompt) + ids[len(prompt) :]
-        assert ids[-1] == 2 and ids[-2] != 2
+        assert ids[-1] == 2
+        assert ids[-2] != 2
         assert model.tokenizer.decode(ids[len(prompt) : -1]) == "Hello.\nAnswer: Mars"
 
     def test_an_end_token_in_the_completion_is_not_doubled(self, model: LocalModel) -> None:
@@ -134,7 +136,8 @@ class TestRendering:
             tokenizer.chat_template = template
             found.append(encode_prompt(tokenizer, user("Mars")))
         assert found[0] == found[1] == found[2]
-        assert found[0].count(0) == 1 and found[0][0] == 0
+        assert found[0].count(0) == 1
+        assert found[0][0] == 0
 
     def test_a_template_without_system_turns_gets_the_text_in_the_first_user_turn(
         self, model: LocalModel
@@ -218,7 +221,8 @@ class TestDecoding:
 
     def test_a_prompt_beyond_the_context_is_not_measured(self, model: LocalModel) -> None:
         found = replies(model, [Request(user("word " * 300), 4), Request(user("Hi"), 4)])
-        assert found[0].finish_reason == "error" and "256" in str(found[0].error)
+        assert found[0].finish_reason == "error"
+        assert "256" in str(found[0].error)
         assert found[1].error is None
 
     def test_nothing_asked_gives_nothing(self, model: LocalModel) -> None:
@@ -234,7 +238,7 @@ class TestDecoding:
         def small(ids: object, *rest: object) -> object:
             if len(ids) > 2:  # type: ignore[arg-type]
                 raise torch.OutOfMemoryError("CUDA out of memory")
-            return forward(ids, *rest)  # type: ignore[arg-type]
+            return forward(ids, *rest)
 
         monkeypatch.setattr(model, "_forward", small)
         assert [r.text for r in replies(model, requests)] == expected
@@ -267,7 +271,8 @@ class TestLoading:
     ) -> None:
         with pytest.raises(kind) as caught:
             LocalModel(source, name="x")
-        assert "\n" not in str(caught.value) and "Next:" in str(caught.value)
+        assert "\n" not in str(caught.value)
+        assert "Next:" in str(caught.value)
 
     def test_a_folder_with_another_kind_of_content_is_a_model_error(self, tmp_path: Path) -> None:
         (tmp_path / "config.json").write_text('{"model_type": "no-such-architecture"}')

@@ -24,7 +24,8 @@ def test_the_reference_answers_by_key_in_order() -> None:
 
 def test_a_question_without_a_worked_answer_is_not_measured() -> None:
     [(_, reply)] = ReferenceModel({}).generate([ask("z")])
-    assert reply.finish_reason == "error" and "z" in str(reply.error)
+    assert reply.finish_reason == "error"
+    assert "z" in str(reply.error)
 
 
 def test_the_reference_is_known_by_its_answers() -> None:

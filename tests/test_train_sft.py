@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import os
@@ -36,7 +37,9 @@ NAMES = ["Mercury", "Venus", "Earth", "Mars", "Jupiter", "Saturn", "Uranus", "Ne
 ROWS: list[dict[str, Any]] = [
     {
         "key": str(i),
-        "messages": [{"role": "user", "content": f"Which planet is number {i}{', please' * (i % 3)}?"}],
+        "messages": [
+            {"role": "user", "content": f"Which planet is number {i}{', please' * (i % 3)}?"}
+        ],
         "completion": f"It is {name}.\nAnswer: {name}",
     }
     for i, name in enumerate(NAMES, start=1)
@@ -61,6 +64,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
         bos_token_id=1,
         eos_token_id=2,
         pad_token_id=2,
+        initializer_range=0.2,
     )
     LlamaForCausalLM(config).save_pretrained(folder)
     for file in ("tokenizer.json", "tokenizer_config.json"):
@@ -72,7 +76,7 @@ def losses(
     tiny: Path, out: Path, settings: SFTSettings = FAST, **options: Any
 ) -> tuple[list[float], sft.TrainOutcome]:
     seen: list[dict[str, Any]] = []
-    options = {"dtype": "float32", **options}
+    options = {"dtype": "float32", "threads": 1, **options}
     outcome = train_lora(tiny, ROWS, settings, out, on_metrics=seen.append, **options)
     return [m["loss"] for m in seen], outcome
 
@@ -81,17 +85,18 @@ class TestTraining:
     def test_it_learns_and_the_adapter_changes_what_the_model_says(
         self, tiny: Path, tmp_path: Path
     ) -> None:
-        settings = replace(FAST, max_steps=60, learning_rate=2e-2, r=16, alpha=32)
+        settings = replace(FAST, max_steps=40, learning_rate=2e-2, r=16, alpha=32)
         curve, outcome = losses(tiny, tmp_path, settings)
         assert curve[-1] < curve[0] / 3
-        assert outcome.steps == len(curve) == 60
+        assert outcome.steps == len(curve) == 40
         assert outcome.final_loss == curve[-1]
         request = Request(tuple(ROWS[0]["messages"]), max_new_tokens=24)
         said = {}
         for name, adapter in (("base", None), ("trained", Path(outcome.adapter_path))):
-            model = LocalModel(tiny, name=name, adapter=adapter, dtype="float32")
+            model = LocalModel(tiny, name=name, adapter=adapter, dtype="float32", threads=1)
             [(_, said[name])] = model.generate([request])
-        assert "Answer:" in said["trained"].text and said["trained"].finish_reason == "stop"
+        assert "Answer:" in said["trained"].text
+        assert said["trained"].finish_reason == "stop"
         assert "Answer:" not in said["base"].text
 
     def test_packed_and_padded_batches_train_alike(self, tiny: Path, tmp_path: Path) -> None:
@@ -115,7 +120,9 @@ class TestTraining:
     def test_accumulated_small_batches_equal_a_large_one(self, tiny: Path, tmp_path: Path) -> None:
         large, _ = losses(tiny, tmp_path / "large", replace(FAST, max_steps=2))
         small, _ = losses(
-            tiny, tmp_path / "small", replace(FAST, max_steps=2, batch_size=2, gradient_accumulation=2)
+            tiny,
+            tmp_path / "small",
+            replace(FAST, max_steps=2, batch_size=2, gradient_accumulation=2),
         )
         assert small == pytest.approx(large, abs=1e-3)
 
@@ -124,12 +131,14 @@ class TestTraining:
 
         _, outcome = losses(tiny, tmp_path, replace(FAST, max_steps=1, layers=0.5))
         names = load_file(Path(outcome.adapter_path) / "adapter_model.safetensors")
-        assert names and all(".layers.1." in name for name in names)
+        assert names
+        assert all(".layers.1." in name for name in names)
 
     def test_bfloat16_trains_too(self, tiny: Path, tmp_path: Path) -> None:
         curve, outcome = losses(tiny, tmp_path, dtype="bfloat16")
         assert outcome.dtype == "bfloat16"
-        assert all(map(math.isfinite, curve)) and curve[-1] < curve[0]
+        assert all(map(math.isfinite, curve))
+        assert curve[-1] < curve[0]
 
     def test_the_outcome_says_what_happened(self, tiny: Path, tmp_path: Path) -> None:
         _, outcome = losses(tiny, tmp_path, base_id="org/name")
@@ -198,13 +207,20 @@ class TestResuming:
             "    print(json.dumps(row), file=open(log, 'a'), flush=True)\n"
             "    if row['step'] == 5: time.sleep(600)\n"
             "train_lora(base, json.loads(rows), SFTSettings(**json.loads(settings)), Path(out),\n"
-            "           dtype='float32', on_metrics=write)\n"
+            "           dtype='float32', threads=1, on_metrics=write)\n"
         )
-        arguments = [str(tiny), str(out), str(log), json.dumps(ROWS), json.dumps(settings.to_dict())]
+        arguments = [
+            str(tiny),
+            str(out),
+            str(log),
+            json.dumps(ROWS),
+            json.dumps(settings.to_dict()),
+        ]
         process = subprocess.Popen([sys.executable, "-c", script, *arguments])
         deadline = time.monotonic() + 240
         while not (log.exists() and log.read_text().count("\n") >= 5):
-            assert process.poll() is None and time.monotonic() < deadline
+            assert process.poll() is None
+            assert time.monotonic() < deadline
             time.sleep(0.1)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
@@ -231,7 +247,8 @@ class TestResuming:
     def test_a_finished_training_is_not_run_again(self, tiny: Path, tmp_path: Path) -> None:
         _, outcome = losses(tiny, tmp_path, replace(FAST, max_steps=1))
         again, same = losses(tiny, tmp_path, replace(FAST, max_steps=1), resume=True)
-        assert again == [] and same == outcome
+        assert again == []
+        assert same == outcome
 
 
 class TestRefusals:
@@ -260,7 +277,7 @@ class TestRefusals:
     def test_rows_without_answers(self, tiny: Path, tmp_path: Path) -> None:
         empty = [{**row, "completion": "  "} for row in ROWS]
         with pytest.raises(DataError, match="no row"):
-            train_lora(tiny, empty, FAST, tmp_path, dtype="float32")
+            train_lora(tiny, empty, FAST, tmp_path, dtype="float32", threads=1)
         assert list(tmp_path.iterdir()) == []
 
     def test_too_long_rows_lose_prompt_but_never_answer(self, tiny: Path) -> None:
@@ -297,7 +314,8 @@ class TestRefusals:
 @pytest.mark.slow
 def test_unsloth_gives_the_same_losses(tiny: Path, tmp_path: Path) -> None:
     # Its own process, since unsloth must come before trl; on a machine without a GPU its CPU mode.
-    pytest.importorskip("unsloth_zoo", reason="waits for unsloth")
+    if importlib.util.find_spec("unsloth") is None:
+        pytest.skip("waits for unsloth")
     settings = replace(FAST, max_steps=3)
     expected, _ = losses(tiny, tmp_path / "trl", settings)
     script = (
@@ -310,13 +328,14 @@ def test_unsloth_gives_the_same_losses(tiny: Path, tmp_path: Path) -> None:
         "base, out, rows, settings = sys.argv[1:]\n"
         "seen = []\n"
         "outcome = train_lora(base, json.loads(rows), SFTSettings(**json.loads(settings)), Path(out),\n"
-        "    trainer='unsloth', dtype='float32', on_metrics=seen.append)\n"
+        "    trainer='unsloth', dtype='float32', threads=1, on_metrics=seen.append)\n"
         "print(json.dumps([outcome.trainer, [m['loss'] for m in seen]]))\n"
     )
     arguments = [str(tiny), str(tmp_path / "unsloth"), json.dumps(ROWS)]
-    done = subprocess.run(
+    done = subprocess.run(  # its stderr is shown below
         [sys.executable, "-c", script, *arguments, json.dumps(settings.to_dict())],
         capture_output=True,
+        check=False,
         text=True,
         timeout=400,
         cwd=tmp_path,

@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import polars as pl
+
 from benchgen.errors import InputError
 from benchgen.run.metrics import Z95, outcomes, summary, wilson
 from benchgen.types import Question, Record, Trace
@@ -249,6 +251,44 @@ class Comparison(Record):
     parts: tuple[ScoreRow, ...]
     pairs: tuple[Pair, ...]
     warnings: tuple[str, ...]
+
+    def scores(self) -> pl.DataFrame:
+        """One row a run: score in [0, 1], its 95 % interval, counts, and what must be said beside it."""
+        return pl.DataFrame(
+            {
+                "run": row.run_id,
+                "model": row.model,
+                "benchmark": row.benchmark,
+                "score": row.score,
+                "low": row.ci[0],
+                "high": row.ci[1],
+                "right": row.right,
+                "scored": row.scored,
+                "asked": row.asked,
+                "note": row.label,
+                "link": row.link,
+            }
+            for row in self.rows
+        )
+
+    def differences(self) -> pl.DataFrame:
+        """One row a paired test: difference of shares with its 95 % interval, wins, losses, p, verdict."""
+        return pl.DataFrame(
+            {
+                "run": pair.run,
+                "minus": pair.baseline,
+                "questions": pair.part,
+                "n": pair.result.n,
+                "difference": pair.result.delta,
+                "low": pair.result.ci[0],
+                "high": pair.result.ci[1],
+                "wins": pair.result.wins,
+                "losses": pair.result.losses,
+                "p": pair.result.p,
+                "verdict": pair.verdict,
+            }
+            for pair in self.pairs
+        )
 
 
 def compare_runs(runs: Sequence[RunView], baseline: int | None = None) -> Comparison:

@@ -339,7 +339,7 @@ def _load(base: Path | str, job: _Job, revision: str | None) -> tuple[Any, Any]:
         lora_alpha=settings.alpha,
         lora_dropout=settings.dropout,
         bias="none",
-        target_modules=targets(settings),
+        target_modules=_target_modules(model, settings),
         layers_to_transform=_layers(settings, model.config.num_hidden_layers),
         task_type="CAUSAL_LM",
     )
@@ -373,6 +373,21 @@ def _load_unsloth(base: Path | str, job: _Job, revision: str | None) -> tuple[An
         random_state=settings.seed,
     )
     return model, tokenizer
+
+
+def _target_modules(model: Any, settings: SFTSettings) -> str | list[str]:
+    """As set; with a share of the layers peft wants the names that `all-linear` stands for."""
+    import torch
+
+    found = targets(settings)
+    if found != "all-linear" or settings.layers >= 1:
+        return found
+    linear = {
+        name.rpartition(".")[2]
+        for name, module in model.named_modules()
+        if isinstance(module, torch.nn.Linear)
+    }
+    return sorted(linear - {"lm_head"})
 
 
 def _layers(settings: SFTSettings, count: int) -> list[int] | None:

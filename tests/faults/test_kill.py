@@ -25,6 +25,7 @@ pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
 KILLS = int(os.environ.get("BENCHGEN_KILLS", "3"))
 """20 in `make soak`."""
+QUESTIONS = 8 * KILLS
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def bench(ws: Workspace) -> Benchmark:
     spec = config.load_benchmark("solar_system_basics")
     spec = dataclasses.replace(
         spec,
-        count=24,
+        count=QUESTIONS,
         mix={},
         categories={},
         evaluation=dataclasses.replace(spec.evaluation, max_new_tokens=24),
@@ -68,36 +69,39 @@ def moved(log: Path, number: int, process: subprocess.Popen[bytes]) -> bool:
 
 
 def test_a_run_killed_again_and_again_asks_every_question_once(
-    ws: Workspace, bench: Benchmark, tiny_model: Path
+    ws: Workspace, bench: Benchmark, tiny_model: Path, soak: Callable[..., None]
 ) -> None:
     log = ws.path / "runs" / "1" / "traces.jsonl"
     kept: list[bytes] = []
     command = ["run", f"benchmark_id={bench.id}", f"model={tiny_model}", "hardware.batch_rows=2"]
+    kills = 0
     for kill in range(KILLS):
         more = len(kept) + 1 + kill % 3
         process = start(ws, *command)
         wait_for(partial(moved, log, more, process))
         process.kill()
         process.communicate()
+        kills += 1
         found = lines(log)
         assert found[: len(kept)] == kept  # what was finished stays as it was
         kept = found
         command = ["resume", "run_id=1", "hardware.batch_rows=2"]
-        if len(kept) == 24:
+        if len(kept) == QUESTIONS:
             break
     assert 0 < len(kept)
-    if len(kept) < 24:
+    if len(kept) < QUESTIONS:
         assert ws.get_run(1).state == "interrupted"
         with pytest.raises(StateError, match="resume"):
             ws.get_run(1).dataset()
     process = start(ws, *command)
     told = json.loads(process.communicate()[0].splitlines()[-1])
     assert process.returncode == 0
-    assert (told["state"], told["asked"]) == ("finished", 24)
+    assert (told["state"], told["asked"]) == ("finished", QUESTIONS)
     assert lines(log)[: len(kept)] == kept
     keys = [json.loads(line)["key"] for line in lines(log)]
     assert sorted(keys) == sorted(q.key for q in bench.questions)
     assert ws.runs().height == 1
+    soak("killed_runs", kills=kills, questions=QUESTIONS, asked_twice=0, lost=0)
 
 
 def test_a_killed_worker_goes_on_and_lands_one_model(
@@ -128,7 +132,7 @@ def test_a_killed_worker_goes_on_and_lands_one_model(
     assert steps[-1] == 12
     assert job.row.result["steps"] == 12
     run = ws.run(bench, "survivor")
-    assert run.status()["asked"] == 24
+    assert run.status()["asked"] == QUESTIONS
 
 
 def test_a_second_worker_is_refused(ws: Workspace, bench: Benchmark, tiny_model: Path) -> None:
