@@ -25,7 +25,7 @@ lab: $(STAMP) ## open the notebooks in JupyterLab
 	@$(BIN)/jupyter lab --notebook-dir=notebooks
 
 test: $(STAMP) ## every test, and every notebook executed in its short form
-	@$(BIN)/pytest --nbmake --nbmake-timeout=600
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --nbmake --nbmake-timeout=600
 
 check: $(STAMP) ## lint, types, import rule and the quick tests: under a minute, without torch
 	@$(MAKE) --no-print-directory -k -j2 --output-sync=target lint types quick
@@ -39,7 +39,7 @@ types: $(STAMP) ## mypy, strict
 	@$(BIN)/mypy
 
 quick: $(STAMP) ## the tests that load no torch and take no time
-	@$(BIN)/pytest -q -m "$(subst ~, ,$(QUICK))"
+	@$(BIN)/pytest -q -n 2 --dist loadfile -m "$(subst ~, ,$(QUICK))"
 
 soak: $(STAMP) ## the long repetitions, with their figures under experiments/soak/
 	@mkdir -p experiments/soak

@@ -8,9 +8,7 @@ plan = ws.plan("from_run", run=run, mode="failures"); job = ws.confirm(plan, "ye
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
-import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -19,15 +17,14 @@ from typing import Any
 
 import polars as pl
 
-from benchgen import config, jobs
+from benchgen import config, jobs, lists
 from benchgen.author.table import Draft, write_benchmark
 from benchgen.benchmark import registry
 from benchgen.benchmark.prompts import worked_answer
 from benchgen.compare.paired import Comparison, compare_runs
-from benchgen.compare.report import ReportView, benchmark_page, run_page, write_report
+from benchgen.compare.report import benchmark_page, run_page
 from benchgen.errors import ConfigError, InputError, StateError
 from benchgen.models import catalogue
-from benchgen.models.device import detect
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.plan import gate, planner
 from benchgen.records import (
@@ -42,6 +39,7 @@ from benchgen.records import (
     PlanRecord,
     Run,
 )
+from benchgen.reports import build_report, tokens_trained
 from benchgen.run import runner
 from benchgen.run.metrics import summary
 from benchgen.rundata.rows import RunData, TrainingRow, rows_from_file, rows_from_runs
@@ -50,11 +48,9 @@ from benchgen.store import (
     JobRow,
     ModelRow,
     PlanRow,
-    Row,
     RunRow,
     Store,
     now,
-    read_json,
     write_atomic,
     write_json,
     write_jsonl,
@@ -389,13 +385,8 @@ class Workspace:
 
         Without one, the baseline is the first base model among the runs that share its questions.
         """
-        found = [r if isinstance(r, Run) else self.get_run(r) for r in runs]
-        if len(found) < 2:
-            raise InputError("a comparison needs two runs", got=len(found), next="runs=[1,2]")
-        for one in found:
-            one.check_finished()
         first = baseline.id if isinstance(baseline, Run) else baseline
-        return compare_runs([r.view() for r in found], baseline=first)
+        return compare_runs([r.view() for r in self._finished(runs)], baseline=first)
 
     def report(
         self,
@@ -403,221 +394,43 @@ class Workspace:
         title: str = "",
         seconds: Mapping[str, float] | None = None,
     ) -> Path:
-        """Path of the HTML page written for these runs, with report.md, plots and their data beside it.
+        """Path of the HTML page of these runs; report.md, plots and their data lie beside it.
 
-        What cannot be worked out again later (title, stage seconds, versions of this machine) is
-        frozen in `spec.json` the first time, so that building it again gives the same bytes.
+        Building it again gives the same bytes: title, stage `seconds` and versions are frozen the
+        first time.
         """
-        found = [r if isinstance(r, Run) else self.get_run(r) for r in runs]
-        comparison = self.compare(found)
-        folder = self.path / "reports" / ("runs-" + "-".join(str(r.id) for r in found))
-        spec_path = folder / "spec.json"
-        if seconds is not None or not spec_path.exists():
-            heading = title or f"Runs {', '.join(str(r.id) for r in found)}"
-            stages = [[name, value] for name, value in (seconds or {}).items()]
-            spec = {"title": heading, "seconds": stages, "environment": environment()}
-            write_json(spec_path, spec)
-        spec = read_json(spec_path)
-        job = self._training_of(found)
-        trained: dict[str, Any] = {}
-        if job is not None:
-            plan = gate.load(self.store.get(PlanRow, job.row.plan_id))
-            trained = {"plan": plan, "actual": actual_of(job, plan), "curve": tuple(job.metrics())}
-            trained["data"] = self._data_facts(plan, found)
-        view = ReportView(
-            title=spec["title"],
-            runs=tuple(r.view() for r in found),
-            comparison=comparison,
-            stages=dict(spec["seconds"]),
-            limits=LIMITS if job is not None else LIMITS[:1],
-            commands=self._commands(found, job),
-            manifest={**spec["environment"], **self._hashes(found, job)},
-            **trained,
-        )
-        return write_report(view, folder)
-
-    def _data_facts(self, plan: Plan, runs: Sequence[Run]) -> tuple[dict[str, Any], ...]:
-        """How much was trained on, and how near the held-out questions are to it."""
-        teaching = [q for id in plan.dataset["runs"] for q in self.get_run(id).questions]
-        facts = {q.source for q in teaching if q.source}
-        asked = {q.key: q for r in runs for q in r.questions}
-        held_out = [q for key, q in asked.items() if key not in plan.seen]
-        told: list[tuple[str, Any]] = [
-            ("rows trained on", plan.dataset["rows"]),
-            ("questions of the runs they were chosen from", len({q.key for q in teaching})),
-            ("questions asked here that training has seen", len(asked) - len(held_out)),
-            ("questions asked here that it has not (held-out)", len(held_out)),
-        ]
-        near = sum(q.source in facts for q in held_out)
-        if facts and held_out:
-            told.append(("held-out questions on a fact that training rows also state", near))
-        return tuple({"fact": name, "number": number} for name, number in told)
-
-    def _training_of(self, runs: Sequence[Run]) -> Job | None:
-        """The newest job that made one of the runs' models."""
-        ids = sorted({r.model.row.job_id for r in runs} - {None})
-        return self.job(ids[-1]) if ids else None
-
-    def _commands(self, runs: Sequence[Run], job: Job | None) -> tuple[str, ...]:
-        lines = []
-        for run in runs:
-            settings = run.row.settings
-            limit = f" limit={settings['limit']}" if settings["limit"] else ""
-            line = f"benchgen run benchmark_id={run.benchmark.id} model={run.model.row.name}"
-            lines.append(f"{line} seed={settings['seed']}{limit}")
-        if job is not None:
-            lines.append(f"benchgen confirm plan_id={job.row.plan_id} answer=yes")
-        listed = ",".join(str(r.id) for r in runs)
-        return (*lines, f"benchgen report runs=[{listed}]")
-
-    def _hashes(self, runs: Sequence[Run], job: Job | None) -> dict[str, Any]:
-        told: dict[str, Any] = {}
-        for run in runs:
-            row, bench = run.row, run.benchmark.row
-            told[f"run {run.id}"] = {
-                "traces sha256": row.traces_sha256,
-                "model fingerprint": row.fingerprint,
-                "questions sha256": bench.questions_sha256,
-                "scoring program sha256": bench.program_sha256,
-                "evaluation sha256": bench.evaluation_sha256,
-            }
-        if job is not None:
-            plan = self.store.get(PlanRow, job.row.plan_id)
-            told[f"job {job.id}"] = {
-                "plan hash": plan.hash,
-                "training rows sha256": plan.plan["dataset"]["sha256"],
-                "adapter sha256": job.row.result.get("adapter_sha256", ""),
-            }
-        return told
+        return build_report(self.place, self._finished(runs), title, seconds)
 
     def table(self, kind: str) -> pl.DataFrame:
         """One row a record: kind is benchmarks, runs, models, plans or jobs."""
-        return {
-            "benchmarks": self.benchmarks,
-            "runs": self.runs,
-            "models": self.models,
-            "plans": self.plans,
-            "jobs": self.jobs,
-        }[kind]()
+        found: pl.DataFrame = getattr(lists, kind)(self.place)
+        return found
 
     def benchmarks(self) -> pl.DataFrame:
         """id, name, state, kind, questions, owner, created, link."""
-        rows = self.store.all(BenchmarkRow)
-        fields = ("id", "name", "state", "kind", "questions", "owner", "created")
-        return self._frame(rows, fields, lambda r: {"link": Benchmark(self.place, r.id).link})
+        return lists.benchmarks(self.place)
 
     def runs(self) -> pl.DataFrame:
         """id, benchmark, model, state, right, scored, asked, score, low, high, seconds, link."""
-        names = {r.id: r.name for r in self.store.all(ModelRow)}
-
-        def more(row: RunRow) -> dict[str, Any]:
-            s = row.summary
-            low, high = s.get("ci") or (None, None)
-            return {
-                "benchmark": row.benchmark_id,
-                "model": names[row.model_id],
-                "state": Run(self.place, row.id).state,
-                **{k: s.get(k) for k in ("right", "scored", "asked", "score")},
-                "low": low,
-                "high": high,
-                "seconds": row.seconds,
-                "link": Run(self.place, row.id).link,
-            }
-
-        return self._frame(self.store.all(RunRow), ("id", "owner", "created"), more)
+        return lists.runs(self.place)
 
     def models(self) -> pl.DataFrame:
         """id (null = known by name, not used yet), name, kind, parent, job, seen (questions)."""
-        rows = self.store.all(ModelRow)
-        names = {r.id: r.name for r in rows}
-        recorded = set(names.values())
-        unused = [n for n in catalogue.names(self.store) if n not in recorded]
-        rows += [catalogue.find(self.store, n) for n in unused]
-        return self._frame(
-            rows,
-            ("id", "name", "kind"),
-            lambda r: {
-                "parent": names.get(r.parent_id) if r.parent_id else None,
-                "job": r.job_id,
-                "seen": len(catalogue.seen_keys(self.store, r)),
-            },
-        )
+        return lists.models(self.place)
 
     def plans(self) -> pl.DataFrame:
         """id, state, hash, job type, base model, rows, name of the model to be, owner, created."""
-        return self._frame(
-            self.store.all(PlanRow),
-            ("id", "state", "hash", "owner", "created"),
-            lambda r: {
-                "job_type": r.plan["job_type"],
-                "base_model": r.plan["base_model"],
-                "rows": r.plan["dataset"]["rows"],
-                "model": r.plan["name"],
-            },
-        )
+        return lists.plans(self.place)
 
     def jobs(self) -> pl.DataFrame:
         """id, plan, state, model (once it landed), seconds, owner, created."""
-        names = {r.id: r.name for r in self.store.all(ModelRow)}
-        return self._frame(
-            self.store.all(JobRow),
-            ("id", "plan_id", "owner", "created"),
-            lambda r: {
-                "state": Job(self.place, r.id).state,
-                "model": names.get(r.model_id) if r.model_id else None,
-                "seconds": r.result.get("seconds"),
-            },
-        )
+        return lists.jobs(self.place)
 
-    @staticmethod
-    def _frame(
-        rows: Sequence[Row], fields: Sequence[str], more: Callable[[Any], dict[str, Any]]
-    ) -> pl.DataFrame:
-        table = [{**{f: getattr(r, f) for f in fields}, **more(r)} for r in rows]
-        return pl.DataFrame(table, infer_schema_length=None)
-
-
-LIMITS = (
-    "One run a model with greedy answers: nothing is said about the spread between seeds.",
-    "Held-out questions are other questions of the same kinds, some on the same facts (see Data): they show "
-    "what carries over to new questions, not what carries over to other subjects.",
-    "No control benchmark on another subject was run, so forgetting was not measured.",
-)
-PACKAGES = ("benchgen", "torch", "transformers", "peft", "trl", "unsloth", "polars", "hydra-core")
-
-
-def environment() -> dict[str, Any]:
-    """Versions and hardware that a report names; never a path, a host or a variable's value."""
-    versions = {}
-    for name in PACKAGES:
-        try:
-            versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            versions[name] = "not installed"
-    device = detect()
-    return {
-        "versions": versions,
-        "python": platform.python_version(),
-        "platform": f"{platform.system()} {platform.machine()}",
-        "device": f"{device.name}, {device.kind}, {device.dtype}, {device.threads} threads",
-    }
-
-
-def tokens_trained(result: Mapping[str, Any], plan: Mapping[str, Any]) -> float:
-    """Tokens of all rows of all steps of a job, padding not counted: mean row length times rows seen."""
-    settings = plan["hyperparameters"]
-    rows_seen = result["steps"] * settings["batch_size"] * settings["gradient_accumulation"]
-    return float(result["tokens"]) / float(result["rows_used"]) * float(rows_seen)
-
-
-def actual_of(job: Job, plan: Plan) -> dict[str, float]:
-    """What a finished job took, under the names and in the units of its plan's estimates."""
-    result = job.row.result
-    peak = result["peak_cuda_bytes"] or result["peak_rss_bytes"]
-    return {
-        "steps": float(result["steps"]),
-        "tokens": round(tokens_trained(result, plan.to_dict())),
-        "truncated_rows": float(result["rows_truncated"]),
-        "seconds": float(result["seconds"]),
-        "memory": round(peak / 2**30, 2),
-    }
+    def _finished(self, runs: Sequence[Run | int]) -> list[Run]:
+        """Handles of two finished runs or more."""
+        found = [r if isinstance(r, Run) else self.get_run(r) for r in runs]
+        if len(found) < 2:
+            raise InputError("a comparison needs two runs", got=len(found), next="runs=[1,2]")
+        for one in found:
+            one.check_finished()
+        return found

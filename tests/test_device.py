@@ -80,7 +80,18 @@ def test_a_hidden_gpu_leaves_the_cpu(tmp_path: Path) -> None:
     assert found["kind"] == "cpu"
 
 
-def test_the_cpu_as_it_is() -> None:
+def test_omp_num_threads_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable that every numerical library knows; more than there are cores is no use."""
+    cores = len(os.sched_getaffinity(0))
+    for told, threads in (("1", 1), ("0", 1), (str(cores + 7), cores), ("x", cores)):
+        monkeypatch.setenv("OMP_NUM_THREADS", told)
+        device.processor.cache_clear()
+        assert device.processor().threads == threads
+
+
+def test_the_cpu_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    device.processor.cache_clear()
     found = device.processor()
     assert found.kind == "cpu"
     assert found.threads == len(os.sched_getaffinity(0))

@@ -41,13 +41,14 @@ def detect() -> Device:
 
 @cache
 def processor() -> Device:
-    """The CPU, with as many threads as this process may use."""
+    """The CPU, with as many threads as this process may use, or fewer where OMP_NUM_THREADS says so."""
     name, flags = _cpu()
+    cores, told = len(os.sched_getaffinity(0)), os.environ.get("OMP_NUM_THREADS", "")
     return Device(
         kind="cpu",
         name=name,
         dtype="bfloat16" if any(f in flags for f in BF16_FLAGS) else "float32",
-        threads=len(os.sched_getaffinity(0)),
+        threads=max(1, min(cores, int(told))) if told.isdigit() else cores,
         memory_bytes=psutil.virtual_memory().total,
     )
 

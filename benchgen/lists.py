@@ -1,0 +1,93 @@
+"""Lists of records as polars frames, one row a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import polars as pl
+
+from benchgen.models import catalogue
+from benchgen.records import Benchmark, Job, Place, Run
+from benchgen.store import BenchmarkRow, JobRow, ModelRow, PlanRow, Row, RunRow
+
+
+def benchmarks(place: Place) -> pl.DataFrame:
+    """id, name, state, kind, questions, owner, created, link."""
+    rows = place.store.all(BenchmarkRow)
+    fields = ("id", "name", "state", "kind", "questions", "owner", "created")
+    return _frame(rows, fields, lambda r: {"link": Benchmark(place, r.id).link})
+
+
+def runs(place: Place) -> pl.DataFrame:
+    """id, benchmark, model, state, right, scored, asked, score, low, high, seconds, link."""
+    names = {r.id: r.name for r in place.store.all(ModelRow)}
+
+    def more(row: RunRow) -> dict[str, Any]:
+        s = row.summary
+        low, high = s.get("ci") or (None, None)
+        return {
+            "benchmark": row.benchmark_id,
+            "model": names[row.model_id],
+            "state": Run(place, row.id).state,
+            **{k: s.get(k) for k in ("right", "scored", "asked", "score")},
+            "low": low,
+            "high": high,
+            "seconds": row.seconds,
+            "link": Run(place, row.id).link,
+        }
+
+    return _frame(place.store.all(RunRow), ("id", "owner", "created"), more)
+
+
+def models(place: Place) -> pl.DataFrame:
+    """id (null = known by name, not used yet), name, kind, parent, job, seen (questions)."""
+    rows = place.store.all(ModelRow)
+    names = {r.id: r.name for r in rows}
+    recorded = set(names.values())
+    unused = [n for n in catalogue.names(place.store) if n not in recorded]
+    rows += [catalogue.find(place.store, n) for n in unused]
+    return _frame(
+        rows,
+        ("id", "name", "kind"),
+        lambda r: {
+            "parent": names.get(r.parent_id) if r.parent_id else None,
+            "job": r.job_id,
+            "seen": len(catalogue.seen_keys(place.store, r)),
+        },
+    )
+
+
+def plans(place: Place) -> pl.DataFrame:
+    """id, state, hash, job type, base model, rows, name of the model to be, owner, created."""
+    return _frame(
+        place.store.all(PlanRow),
+        ("id", "state", "hash", "owner", "created"),
+        lambda r: {
+            "job_type": r.plan["job_type"],
+            "base_model": r.plan["base_model"],
+            "rows": r.plan["dataset"]["rows"],
+            "model": r.plan["name"],
+        },
+    )
+
+
+def jobs(place: Place) -> pl.DataFrame:
+    """id, plan, state, model (once it landed), seconds, owner, created."""
+    names = {r.id: r.name for r in place.store.all(ModelRow)}
+    return _frame(
+        place.store.all(JobRow),
+        ("id", "plan_id", "owner", "created"),
+        lambda r: {
+            "state": Job(place, r.id).state,
+            "model": names.get(r.model_id) if r.model_id else None,
+            "seconds": r.result.get("seconds"),
+        },
+    )
+
+
+def _frame(
+    rows: Sequence[Row], fields: Sequence[str], more: Callable[[Any], dict[str, Any]]
+) -> pl.DataFrame:
+    table = [{**{f: getattr(r, f) for f in fields}, **more(r)} for r in rows]
+    return pl.DataFrame(table, infer_schema_length=None)

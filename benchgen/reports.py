@@ -1,0 +1,167 @@
+"""From records to a report: which runs, which training made their models, what repeats them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchgen.compare.paired import compare_runs
+from benchgen.compare.report import ReportView, write_report
+from benchgen.models.device import detect
+from benchgen.plan import gate
+from benchgen.records import Job, Place, Run
+from benchgen.store import PlanRow, read_json, write_json
+from benchgen.types import Plan
+
+LIMITS = (
+    "One run a model with greedy answers: nothing is said about the spread between seeds.",
+    "Held-out questions are other questions of the same kinds, some on the same facts (see Data): they show "
+    "what carries over to new questions, not what carries over to other subjects.",
+    "No control benchmark on another subject was run, so forgetting was not measured.",
+)
+PACKAGES = ("benchgen", "torch", "transformers", "peft", "trl", "unsloth", "polars", "hydra-core")
+
+
+def build_report(
+    place: Place, runs: Sequence[Run], title: str = "", seconds: Mapping[str, float] | None = None
+) -> Path:
+    """Path of the HTML page written for these finished runs, with report.md, plots and their data.
+
+    What cannot be worked out again later (title, stage seconds, versions of this machine) is frozen
+    in `spec.json` the first time, so that building it again gives the same bytes.
+    """
+    folder = place.path / "reports" / ("runs-" + "-".join(str(r.id) for r in runs))
+    spec = _spec(folder / "spec.json", title or _heading(runs), seconds)
+    views = tuple(r.view() for r in runs)
+    job = _training_of(place, runs)
+    trained: dict[str, Any] = {}
+    if job is not None:
+        plan = gate.load(place.store.get(PlanRow, job.row.plan_id))
+        trained = {
+            "plan": plan,
+            "actual": actual_of(job, plan),
+            "curve": tuple(job.metrics()),
+            "data": _data_facts(place, plan, runs),
+        }
+    view = ReportView(
+        title=spec["title"],
+        runs=views,
+        comparison=compare_runs(views),
+        stages=dict(spec["seconds"]),
+        limits=LIMITS if job is not None else LIMITS[:1],
+        commands=_commands(runs, job),
+        manifest={**spec["environment"], **_hashes(place, runs, job)},
+        **trained,
+    )
+    return write_report(view, folder)
+
+
+def _heading(runs: Sequence[Run]) -> str:
+    return f"Runs {', '.join(str(r.id) for r in runs)}"
+
+
+def _spec(path: Path, title: str, seconds: Mapping[str, float] | None) -> dict[str, Any]:
+    """The frozen part of a report: as it was written first, unless new stage seconds are told."""
+    if seconds is not None or not path.exists():
+        stages = [[name, value] for name, value in (seconds or {}).items()]
+        write_json(path, {"title": title, "seconds": stages, "environment": environment()})
+    spec: dict[str, Any] = read_json(path)
+    return spec
+
+
+def _training_of(place: Place, runs: Sequence[Run]) -> Job | None:
+    """The newest job that made one of the runs' models."""
+    ids = sorted({r.model.row.job_id for r in runs} - {None})
+    return Job(place, ids[-1]) if ids else None
+
+
+def _data_facts(place: Place, plan: Plan, runs: Sequence[Run]) -> tuple[dict[str, Any], ...]:
+    """How much was trained on, and how near the held-out questions are to it."""
+    teaching = [q for id in plan.dataset["runs"] for q in Run(place, id).questions]
+    facts = {q.source for q in teaching if q.source}
+    asked = {q.key: q for r in runs for q in r.questions}
+    held_out = [q for key, q in asked.items() if key not in plan.seen]
+    told: list[tuple[str, Any]] = [
+        ("rows trained on", plan.dataset["rows"]),
+        ("questions of the runs they were chosen from", len({q.key for q in teaching})),
+        ("questions asked here that training has seen", len(asked) - len(held_out)),
+        ("questions asked here that it has not (held-out)", len(held_out)),
+    ]
+    near = sum(q.source in facts for q in held_out)
+    if facts and held_out:
+        told.append(("held-out questions on a fact that training rows also state", near))
+    return tuple({"fact": name, "number": number} for name, number in told)
+
+
+def _commands(runs: Sequence[Run], job: Job | None) -> tuple[str, ...]:
+    lines = []
+    for run in runs:
+        settings = run.row.settings
+        limit = f" limit={settings['limit']}" if settings["limit"] else ""
+        line = f"benchgen run benchmark_id={run.benchmark.id} model={run.model.row.name}"
+        lines.append(f"{line} seed={settings['seed']}{limit}")
+    if job is not None:
+        lines.append(f"benchgen confirm plan_id={job.row.plan_id} answer=yes")
+    listed = ",".join(str(r.id) for r in runs)
+    return (*lines, f"benchgen report runs=[{listed}]")
+
+
+def _hashes(place: Place, runs: Sequence[Run], job: Job | None) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    for run in runs:
+        row, bench = run.row, run.benchmark.row
+        told[f"run {run.id}"] = {
+            "traces sha256": row.traces_sha256,
+            "model fingerprint": row.fingerprint,
+            "questions sha256": bench.questions_sha256,
+            "scoring program sha256": bench.program_sha256,
+            "evaluation sha256": bench.evaluation_sha256,
+        }
+    if job is not None:
+        plan = place.store.get(PlanRow, job.row.plan_id)
+        told[f"job {job.id}"] = {
+            "plan hash": plan.hash,
+            "training rows sha256": plan.plan["dataset"]["sha256"],
+            "adapter sha256": job.row.result.get("adapter_sha256", ""),
+        }
+    return told
+
+
+def environment() -> dict[str, Any]:
+    """Versions and hardware that a report names; never a path, a host or a variable's value."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            versions[name] = "not installed"
+    device = detect()
+    return {
+        "versions": versions,
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "device": f"{device.name}, {device.kind}, {device.dtype}, {device.threads} threads",
+    }
+
+
+def tokens_trained(result: Mapping[str, Any], plan: Mapping[str, Any]) -> float:
+    """Tokens of all rows of all steps of a job, padding not counted: mean row length times rows seen."""
+    settings = plan["hyperparameters"]
+    rows_seen = result["steps"] * settings["batch_size"] * settings["gradient_accumulation"]
+    return float(result["tokens"]) / float(result["rows_used"]) * float(rows_seen)
+
+
+def actual_of(job: Job, plan: Plan) -> dict[str, float]:
+    """What a finished job took, under the names and in the units of its plan's estimates."""
+    result = job.row.result
+    peak = result["peak_cuda_bytes"] or result["peak_rss_bytes"]
+    return {
+        "steps": float(result["steps"]),
+        "tokens": round(tokens_trained(result, plan.to_dict())),
+        "truncated_rows": float(result["rows_truncated"]),
+        "seconds": float(result["seconds"]),
+        "memory": round(peak / 2**30, 2),
+    }
