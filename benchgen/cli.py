@@ -41,7 +41,10 @@ VERBS = {
     verb.name: verb
     for verb in (
         Verb(
-            "create", "benchmark=solar_system_basics [dry=yes]", "write a benchmark, a draft", True
+            "create",
+            "benchmark=solar_system_basics | sibling_of=1",
+            "write a benchmark, a draft",
+            True,
         ),
         Verb("publish", "benchmark_id=1", "freeze a draft, so that it can be run", False),
         Verb("run", "benchmark_id=1 model=smollm2_135m [limit=10]", "ask a model", True),

@@ -164,6 +164,8 @@ class Config:
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     loop: LoopConfig = field(default_factory=LoopConfig)
     name: str | None = None
+    sibling_of: int | None = None
+    """create: another benchmark like this one, with no question in common."""
     benchmark_id: int | None = None
     run_id: Any = None
     """One id, or a list of them where a verb takes several."""

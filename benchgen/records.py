@@ -290,8 +290,12 @@ class Job(_Record):
         return Model(self.place, id) if id else None
 
     def metrics(self) -> list[dict[str, Any]]:
-        """Rows of metrics.jsonl: step, loss and what else the trainer logged."""
-        return read_jsonl(self.folder / "metrics.jsonl")
+        """One row a step: step, loss and what else the trainer logged.
+
+        A resumed training does the steps after its last checkpoint again; the later row holds.
+        """
+        rows = {row["step"]: row for row in read_jsonl(self.folder / "metrics.jsonl")}
+        return [rows[step] for step in sorted(rows)]
 
     def logs(self, lines: int = 20) -> list[str]:
         """The last lines of its log."""
@@ -341,9 +345,10 @@ class Job(_Record):
         while True:
             state = self.state
             rows = self.metrics()
-            for row in rows[told:] if on_metrics else []:
-                on_metrics(row)  # type: ignore[misc]
-            told = len(rows)
+            for row in rows if on_metrics else []:
+                if row["step"] > told:
+                    on_metrics(row)  # type: ignore[misc]
+                    told = row["step"]
             if state not in ("queued", "running"):
                 break
             time.sleep(poll_s)

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchgen import jobs
 from benchgen.errors import BenchgenError, StateError, TrainingError
-from benchgen.models import catalogue
+from benchgen.models import catalogue, quiet_libraries
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.plan import gate
 from benchgen.records import Job, PlanRecord
@@ -71,6 +71,7 @@ def train(
     workspace: Workspace, plan: Plan, rows: list[dict[str, Any]], folder: Path
 ) -> dict[str, Any]:
     """The trainer's outcome; the adapter lies in the job's folder afterwards."""
+    quiet_libraries()
     if plan.device["trainer"] == "unsloth":
         import unsloth  # noqa: F401 - must come before trl, transformers and peft
 
@@ -95,6 +96,7 @@ def train(
             device=plan.device["kind"],
             dtype=plan.device["dtype"],
             revision=plan.base["revision"],
+            base_id=plan.base_model,
             on_metrics=write,
             resume=True,
         )

@@ -8,6 +8,7 @@ plan = ws.plan("from_run", run=run, mode="failures"); job = ws.confirm(plan, "ye
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -78,6 +79,18 @@ class Workspace:
     def author(self, what: str | config.BenchmarkConfig) -> Draft:
         """Checked questions that are not yet a benchmark; `what` names a config of conf/benchmark/."""
         return self._write(config.load_benchmark(what) if isinstance(what, str) else what, ())
+
+    def sibling(self, benchmark: Benchmark | int) -> Draft:
+        """Questions of the same make as a benchmark's, none of them in any benchmark of this workspace."""
+        bench = benchmark if isinstance(benchmark, Benchmark) else self.benchmark(benchmark)
+        made_from = dict(bench.row.spec["config"])
+        evaluation = config.EvaluationConfig(**made_from.pop("evaluation"))
+        spec = config.BenchmarkConfig(**made_from, evaluation=evaluation)
+        others = [Benchmark(self.place, row.id) for row in self.store.all(BenchmarkRow)]
+        taken = frozenset(q.key for other in others for q in other.questions)
+        name = f"{bench.row.name}_sibling_{len(others)}"
+        spec = dataclasses.replace(spec, name=name, sibling_of=bench.row.name, seed=spec.seed + 1)
+        return AUTHORS[spec.author](spec, taken)
 
     def _write(self, spec: config.BenchmarkConfig, above: tuple[str, ...]) -> Draft:
         """The draft, after those of the benchmarks it must share no question with."""

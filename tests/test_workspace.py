@@ -74,6 +74,17 @@ def test_excluded_benchmarks_share_no_question() -> None:
     assert sum(map(len, keys)) == len(set().union(*keys))
 
 
+def test_a_sibling_shares_no_question_with_any_benchmark_here(ws: Workspace) -> None:
+    first = ws.create(ws.author(small()))
+    second = ws.create(ws.sibling(first))
+    third = ws.create(ws.sibling(first))
+    keys = [{q.key for q in b.questions} for b in (first, second, third)]
+    assert [len(k) for k in keys] == [10, 10, 10]
+    assert len(set().union(*keys)) == 30
+    assert second.evaluation == first.evaluation
+    assert second.row.name != third.row.name
+
+
 def test_a_draft_cannot_be_run(ws: Workspace) -> None:
     bench = ws.create(ws.author(small()))
     with pytest.raises(StateError, match="publish benchmark_id=1"):

@@ -26,7 +26,7 @@ QUIET = {
     "BITSANDBYTES_NOWELCOME": "1",
 }
 # Threads that wait for each other sleep instead of spinning. On 2 cores shared with other processes
-# the same matrix products took 14 s spinning and 2 to 4 s sleeping; on idle cores there is no difference.
+# the same matrix products took 14 s spinning and 2 to 4 s sleeping.
 PATIENT = {"OMP_WAIT_POLICY": "PASSIVE"}
 # Loggers that report, at import, about accelerator parts a CPU build does not have.
 NOISY = (

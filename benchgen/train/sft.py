@@ -102,6 +102,8 @@ class TrainOutcome(Record):
     trainer: str
     dtype: str
     batching: str
+    resumed_at: int = 0
+    """The step this process began after; 0 = it did them all."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,8 @@ def train_lora(  # noqa: PLR0913 - the worker's one call; keywords only
     check_rows(encoded, stop_ids(model, tokenizer))
     collator = _collator(model, tokenizer, encoded, job)
     run = _trainer(model, tokenizer, encoded, collator, job)
-    losses = _run(run, out / "checkpoints", resume)
+    start = last_checkpoint(out / "checkpoints") if resume else None
+    losses = _run(run, out / "checkpoints", start)
     adapter = save_adapter(run.model, out, base_id or str(base))
     outcome = TrainOutcome(
         steps=int(run.state.global_step),
@@ -194,6 +197,7 @@ def train_lora(  # noqa: PLR0913 - the worker's one call; keywords only
         adapter_sha256=file_sha256(adapter / "adapter_model.safetensors"),
         trainer=trainer,
         dtype=job.place.dtype,
+        resumed_at=int(start.name.rsplit("-", 1)[1]) if start else 0,
         batching="padded" if collator.shared is None else "packed",
     )
     write_json(done, outcome.to_dict())
@@ -201,15 +205,14 @@ def train_lora(  # noqa: PLR0913 - the worker's one call; keywords only
     return outcome
 
 
-def _run(run: Any, checkpoints: Path, resume: bool) -> list[float]:
+def _run(run: Any, checkpoints: Path, start: Path | None) -> list[float]:
     """The loss of every step, also of those before a resumption."""
     import torch
 
-    checkpoint = last_checkpoint(checkpoints) if resume else None
-    if checkpoint is None:
+    if start is None:
         shutil.rmtree(checkpoints, ignore_errors=True)
     try:
-        run.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        run.train(resume_from_checkpoint=str(start) if start else None)
     except torch.OutOfMemoryError as error:
         raise TrainingError(
             "the device's memory does not hold a training step",
