@@ -39,7 +39,7 @@ types: $(STAMP) ## mypy, strict
 	@$(BIN)/mypy
 
 quick: $(STAMP) ## the tests that load no torch and take no time
-	@$(BIN)/pytest -q -n 2 --dist loadfile -m "$(subst ~, ,$(QUICK))"
+	@$(BIN)/pytest -q -p no:nbmake -p no:anyio -n 2 --dist loadfile -m "$(subst ~, ,$(QUICK))"
 
 soak: $(STAMP) ## the long repetitions, with their figures under experiments/soak/
 	@mkdir -p experiments/soak

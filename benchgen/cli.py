@@ -91,8 +91,8 @@ def run(argv: list[str]) -> int:
     as_json = "output=json" in argv
     try:
         verb, overrides, multirun = parse(argv)
-        # composed first, so that bad config is refused before any folder is made
-        cfg = None if multirun else config.load(f"verb={verb.name}", *overrides)
+        dry = any(o.startswith(("dry=", "+dry=")) for o in overrides)
+        cfg = config.load(f"verb={verb.name}", *overrides) if dry or not verb.makes else None
         if cfg is not None and (cfg.dry or not verb.makes):
             _show(verb, cfg)
         else:

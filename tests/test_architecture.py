@@ -49,6 +49,7 @@ def plant(folder: Path, **modules: str) -> Path:
     return folder
 
 
+@pytest.mark.slow  # `make check` runs the contracts themselves
 def test_the_package_keeps_its_rules() -> None:
     """The real tree, every contract."""
     result = lint(ROOT)

@@ -58,6 +58,7 @@ def files(folder: Path) -> set[str]:
     return {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
 
 
+@pytest.mark.slow
 def test_create_publish_run_dataset(cmd: Command) -> None:
     code, made = cmd("create", *SMALL)
     assert (code, made["benchmark"], made["state"], made["questions"]) == (0, 1, "draft", 6)
@@ -78,6 +79,7 @@ def test_dry_creates_nothing(cmd: Command, tmp_path: Path) -> None:
     assert not (tmp_path / "ws").exists()
 
 
+@pytest.mark.slow
 def test_makers_leave_a_job_folder_and_look_ups_none(ran: Command, tmp_path: Path) -> None:
     jobs = tmp_path / "ws" / "hydra"
     assert {p.name for p in jobs.iterdir()} == {"create", "run"}
@@ -89,6 +91,7 @@ def test_makers_leave_a_job_folder_and_look_ups_none(ran: Command, tmp_path: Pat
     }
 
 
+@pytest.mark.slow
 def test_dataset_files(ran: Command, tmp_path: Path) -> None:
     import polars as pl
 
@@ -102,11 +105,13 @@ def test_dataset_files(ran: Command, tmp_path: Path) -> None:
         assert (code, told["rows"], read(path).height) == (0, 6, 6)
 
 
+@pytest.mark.slow
 def test_a_sweep_runs_every_element(ran: Command) -> None:
     assert ran("run", "benchmark_id=1", "model=reference", "seed=1,2", "-m")[0] == 0
     assert [r["id"] for r in ran("runs")[1]["runs"]] == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_plan_shows_the_asked_hyperparameters(ran: Command, base_folder: Path) -> None:
     code, plan = ran(
         "plan",
@@ -124,6 +129,7 @@ def test_plan_shows_the_asked_hyperparameters(ran: Command, base_folder: Path) -
     assert ran("jobs")[1]["jobs"] == []
 
 
+@pytest.mark.slow
 def test_lora_can_be_planned_on_a_file(cmd: Command, tmp_path: Path, base_folder: Path) -> None:
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"prompt": "a star?", "completion": "yes"}\n' * 3)
@@ -165,6 +171,7 @@ BAD = [
 ]
 
 
+@pytest.mark.slow  # half a second each
 @pytest.mark.parametrize(
     ("argv", "says"), BAD, ids=lambda v: " ".join(v) if isinstance(v, list) else ""
 )
@@ -180,6 +187,7 @@ def test_bad_input_is_one_line_exit_2_and_nothing_written(
     assert files(tmp_path / "ws") <= before
 
 
+@pytest.mark.slow
 def test_a_draft_is_not_run(cmd: Command, tmp_path: Path) -> None:
     cmd("create", *SMALL)
     before = files(tmp_path / "ws")
@@ -188,6 +196,7 @@ def test_a_draft_is_not_run(cmd: Command, tmp_path: Path) -> None:
     assert files(tmp_path / "ws") <= before
 
 
+@pytest.mark.slow
 def test_a_plan_is_decided_once(ran: Command, tmp_path: Path, base_folder: Path) -> None:
     base = f"base_model='{base_folder}'"
     assert ran("plan", "recipe=from_run", "run_id=1", "mode=distill", base)[0] == 0
@@ -249,6 +258,7 @@ def test_help_and_import_are_quick_and_load_no_torch() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_look_ups_load_no_torch(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom benchgen import cli\n"

@@ -34,6 +34,7 @@ def refused(*overrides: str) -> ConfigError:
 # ------------------------------------------------------------------------------- everything composes
 
 
+@pytest.mark.slow
 def test_every_option_of_every_group_composes_and_validates() -> None:
     """One of each group at a time; an option that no test loads is one that can be broken."""
     options = {g: config.options(g) for g in GROUPS if g not in ("experiment", "local")}
@@ -186,6 +187,7 @@ def test_benchmarks_and_models_by_name() -> None:
 # ------------------------------------------------------------------------------------ more than once
 
 
+@pytest.mark.slow
 def test_loading_works_in_threads_and_gives_equal_configs() -> None:
     """Hydra keeps its state in one object of the process; chat and notebooks load from threads."""
     found: list[config.Config] = []
@@ -220,6 +222,7 @@ task()
 """
 
 
+@pytest.mark.slow
 def test_loading_inside_a_hydra_job_leaves_the_job_alone(tmp_path: Path) -> None:
     """A verb that runs as a Hydra job composes benchmarks and recipes of its own."""
     done = subprocess.run(

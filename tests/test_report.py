@@ -232,6 +232,7 @@ def test_the_first_lines_are_the_verdict_with_numbers_and_interval(written: Path
     )
 
 
+@pytest.mark.slow
 def test_building_twice_in_another_process_gives_the_same_bytes(
     written: Path, tmp_path: Path
 ) -> None:
