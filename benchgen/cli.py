@@ -8,6 +8,7 @@ the error stream; with `output=json` the last line of standard output is one JSO
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import sys
@@ -196,6 +197,8 @@ def _as_job(verb: Verb, overrides: list[str], multirun: bool) -> None:
     arguments, environment = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
     sys.argv = ["benchgen", f"verb={verb.name}", *overrides, *(["-m"] if multirun else [])]
     os.environ["HYDRA_FULL_ERROR"] = "1"  # hand errors to us instead of printing them and exiting
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
     try:
         wrapped(task)()
         if failures:
@@ -214,6 +217,10 @@ def _as_job(verb: Verb, overrides: list[str], multirun: bool) -> None:
         ) from error
     finally:
         sys.argv = arguments
+        for handler in set(root.handlers) - set(handlers):  # Hydra's, into the job's folder
+            handler.close()
+        root.handlers[:] = handlers
+        root.setLevel(level)
         if environment is None:
             del os.environ["HYDRA_FULL_ERROR"]
 
