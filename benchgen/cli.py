@@ -244,7 +244,8 @@ def _show(verb: Verb, cfg: config.Config) -> None:
     if cfg.output not in ("text", "json"):
         raise ConfigError(f"output={cfg.output}", got=cfg.output, allowed=["text", "json"])
     screen = Screen(cfg.output == "json")
-    result = ACTIONS[verb.name](Workspace(cfg.workspace, user=cfg.user), cfg, screen)
+    workspace = Workspace(cfg.workspace, user=cfg.user, on_convert=screen.convert)
+    result = ACTIONS[verb.name](workspace, cfg, screen)
     if cfg.output == "json":
         print(json.dumps(result, ensure_ascii=False, allow_nan=False), flush=True)
     else:

@@ -58,6 +58,7 @@ from benchgen.store import (
 )
 from benchgen.types import Plan, Trace, sha256
 
+Convert = Callable[[str, int, int], None]
 AUTHORS: Mapping[str, Callable[[config.BenchmarkConfig, frozenset[str]], Draft]] = {
     "table": write_benchmark,
 }
@@ -66,8 +67,18 @@ AUTHORS: Mapping[str, Callable[[config.BenchmarkConfig, frozenset[str]], Draft]]
 class Workspace:
     """A folder of benchmarks, runs, models, plans and jobs; made when the first of them is."""
 
-    def __init__(self, path: str | Path | None = None, *, user: str | None = None) -> None:
-        """`path` as given, else BENCHGEN_WORKSPACE, else ./workspace."""
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        user: str | None = None,
+        on_convert: Convert | None = None,
+    ) -> None:
+        """`path` as given, else BENCHGEN_WORKSPACE, else ./workspace.
+
+        `on_convert(what, done, total)` is told how the embedded model's first conversion goes.
+        """
+        self.on_convert = on_convert
         found = path or os.environ.get("BENCHGEN_WORKSPACE") or "workspace"
         self.path = Path(found).expanduser().resolve()
         self.user = user or config.user_name()
@@ -219,7 +230,10 @@ class Workspace:
         device = planner.choose_device(hardware).kind
         needs_device = run.model.row.kind != "reference"
         with jobs.device_lock(device) if needs_device else nullcontext():
-            model = catalogue.load(self.store, run.model.row, self.path, hardware, answers)
+            found = run.model.row
+            if found.kind != "reference":
+                catalogue.weights(catalogue.base_of(self.store, found), self.on_convert)
+            model = catalogue.load(self.store, found, self.path, hardware, answers)
             if row.fingerprint and row.fingerprint != model.fingerprint:
                 raise StateError(
                     f"model {model.name} is not the one that run {run.id} was begun with",
@@ -355,7 +369,7 @@ class Workspace:
         return str(model.name)
 
     def _base(self, row: ModelRow) -> planner.Base:
-        source = catalogue.weights(row)
+        source = catalogue.weights(row, self.on_convert)
         folder = Path(source) if Path(source).is_dir() else None
         return planner.Base(
             name=row.name,

@@ -35,6 +35,8 @@ class Screen:
     def __init__(self, quiet_output: bool = False) -> None:
         self.out, self.err = (_console(stream) for stream in (sys.stdout, sys.stderr))
         self.story = self.err if quiet_output else self.out
+        self._live: Progress | None = None
+        self._converting: tuple[Progress, TaskID] | None = None
 
     @contextmanager
     def bar(self, label: str) -> Iterator[Callable[[int, int], None]]:
@@ -55,6 +57,7 @@ class Screen:
     def watch(self) -> Iterator[Watcher]:
         """A loop's watcher: one bar a stage, the plan in full before it is decided."""
         with _progress(self.err) as progress:
+            self._live = progress
             tasks: list[TaskID] = []
             steps = 0
 
@@ -79,6 +82,19 @@ class Screen:
                 self.plan(record)
 
             yield Watcher(stage=stage, progress=move, metrics=metrics, plan=plan)
+
+    def convert(self, what: str, done: int, total: int) -> None:
+        """A bar for the first conversion of the embedded model; gone when it is ready."""
+        if self._converting is None:
+            progress = self._live or _progress(self.err)
+            progress.start()
+            self._converting = progress, progress.add_task(escape(what), total=None)
+        progress, task = self._converting
+        progress.update(task, description=escape(what), completed=done, total=total)
+        if done == total == 1:  # the converter's last word
+            self._converting = None
+            if progress is not self._live:
+                progress.stop()
 
     def plan(self, record: PlanRecord) -> None:
         """The plan as it will run: settings, estimates with their basis, warnings."""
