@@ -250,7 +250,7 @@ def unsloth(driver: str | None, build: str | None) -> Check:
 
 def wandb_key(environment: Mapping[str, str], file: Path) -> Check:
     """Whether Weights & Biases has a key, and where; the key itself is not looked at."""
-    place = "no key: runs are kept offline"
+    place = "no key"
     if environment.get("WANDB_API_KEY"):
         place = "key in WANDB_API_KEY"
     elif _has_login(file):
@@ -261,11 +261,7 @@ def wandb_key(environment: Mapping[str, str], file: Path) -> Check:
 def network(environment: Mapping[str, str]) -> Check:
     """When anything would leave this machine."""
     offline = environment.get("HF_HUB_OFFLINE", "").lower() in {"1", "true", "yes", "on"}
-    found = (
-        "hub off (HF_HUB_OFFLINE)"
-        if offline
-        else "only for a hub id, an endpoint or online tracking"
-    )
+    found = "hub off (HF_HUB_OFFLINE)" if offline else "only for a hub id"
     return Check("network", found, "optional", True)
 
 

@@ -14,16 +14,10 @@ torch = pytest.importorskip("torch")
 
 from benchgen.errors import BenchgenError, ConfigError, ModelError, NotFound  # noqa: E402
 from benchgen.models import local  # noqa: E402
+from benchgen.models.chat import IGNORE, encode_prompt, encode_row, end_of_turn  # noqa: E402
 from benchgen.models.embedded import embedded_model  # noqa: E402
 from benchgen.models.fingerprint import weights_fingerprint  # noqa: E402
-from benchgen.models.local import (  # noqa: E402
-    IGNORE,
-    LocalModel,
-    encode_prompt,
-    encode_row,
-    end_of_turn,
-    pick_device,
-)
+from benchgen.models.local import LocalModel, pick_device  # noqa: E402
 from benchgen.types import Reply, Request  # noqa: E402
 
 pytestmark = pytest.mark.torch

@@ -14,7 +14,8 @@ from typing import Any
 
 import torch
 
-IGNORE = -100
+from benchgen.models.chat import IGNORE
+
 MAX_PACKED = 2048
 """Tokens; a longer sequence would pay more for attention between rows than it saves."""
 TOLERANCE = {torch.float32: 1e-3, torch.bfloat16: 5e-2, torch.float16: 2e-2}

@@ -1,0 +1,101 @@
+"""From messages to token ids and back to where an answer ends: the one renderer, for asking and for training.
+
+Takes a tokenizer as it is; loads neither torch nor transformers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from benchgen.errors import ModelError
+from benchgen.types import Message
+
+IGNORE = -100
+"""Label of a token that is not learned (torch's and transformers' convention)."""
+
+
+def encode_prompt(tokenizer: Any, messages: Sequence[Message]) -> list[int]:
+    """Token ids of a conversation up to where the model is to answer; the one renderer of this package.
+
+    The model's own chat template (thinking switched off where it has that switch), no special tokens
+    added after it, exactly one BOS in front if the tokenizer uses one. A model without a template gets
+    the texts separated by blank lines.
+    """
+    text = _render(tokenizer, list(messages))
+    ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+    bos = tokenizer.bos_token_id
+    if bos is None:
+        return ids
+    while ids[:2] == [bos, bos]:
+        ids = ids[1:]
+    adds_bos = tokenizer("a")["input_ids"][:1] == [bos]
+    return [bos, *ids] if adds_bos and ids[:1] != [bos] else ids
+
+
+def encode_row(
+    tokenizer: Any, messages: Sequence[Message], completion: str
+) -> tuple[list[int], list[int]]:
+    """(input ids, labels) of a training row: the prompt as asked, then the completion and the end of turn.
+
+    The prompt's labels are IGNORE; the end-of-turn token is learned and nothing follows it. The
+    completion is tokenised on its own, as generated tokens are, so the prompt is a prefix of the row.
+    """
+    prompt = encode_prompt(tokenizer, messages)
+    answer: list[int] = tokenizer(completion, add_special_tokens=False)["input_ids"]
+    end = end_of_turn(tokenizer)
+    while answer and answer[-1] == end:
+        answer = answer[:-1]
+    answer = [*answer, end]
+    ids = prompt + answer
+    assert ids[: len(prompt)] == prompt
+    return ids, [IGNORE] * len(prompt) + answer
+
+
+def end_of_turn(tokenizer: Any) -> int:
+    """Id of the token that ends an answer: what the template writes after one, else the EOS token."""
+    if tokenizer.chat_template:
+        mark = "benchgen"
+        text = _render(
+            tokenizer,
+            [{"role": "user", "content": "x"}, {"role": "assistant", "content": mark}],
+            False,
+        )
+        tail = tokenizer(text.rpartition(mark)[2], add_special_tokens=False)["input_ids"]
+        special = set(tokenizer.all_special_ids) | set(tokenizer.added_tokens_decoder)
+        if tail and tail[0] in special:
+            return int(tail[0])
+    if tokenizer.eos_token_id is None:
+        raise ModelError("The tokenizer has no end token, so no answer could end")
+    return int(tokenizer.eos_token_id)
+
+
+def stop_ids(model: Any, tokenizer: Any) -> frozenset[int]:
+    """Every token id that ends an answer: the generation config's, the tokenizer's, the template's."""
+    eos = model.generation_config.eos_token_id if model.generation_config else None
+    listed = eos if isinstance(eos, list) else [eos]
+    return frozenset(
+        i for i in [*listed, tokenizer.eos_token_id, end_of_turn(tokenizer)] if i is not None
+    )
+
+
+def _render(tokenizer: Any, messages: list[Message], for_answer: bool = True) -> str:
+    if not tokenizer.chat_template:
+        return "\n\n".join(m["content"] for m in messages) + ("\n\n" if for_answer else "")
+    try:
+        return _template(tokenizer, messages, for_answer)
+    except Exception as error:
+        if len(messages) > 1 and messages[0]["role"] == "system":
+            # Some templates have no system turn: its text then opens the first user turn.
+            first, second, *rest = messages
+            folded = {**second, "content": f"{first['content']}\n\n{second['content']}"}
+            return _render(tokenizer, [folded, *rest], for_answer)
+        raise ModelError(f"The model's chat template failed: {error}") from error
+
+
+def _template(tokenizer: Any, messages: list[Message], for_answer: bool) -> str:
+    return str(
+        tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=for_answer, enable_thinking=False
+        )
+    )
