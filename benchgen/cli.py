@@ -9,71 +9,24 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import shutil
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchgen import __version__, config
 from benchgen.errors import BenchgenError, ConfigError, InputError
+from benchgen.verbs import VERBS, Verb, help_text
 
 if TYPE_CHECKING:
     from benchgen.ui.plain import Screen
     from benchgen.workspace import Workspace
 
 Result = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Verb:
-    """What a word of the command line does."""
-
-    name: str
-    usage: str
-    about: str
-    makes: bool
-    """Whether it makes something: then it is a Hydra job."""
-
-
-VERBS = {
-    verb.name: verb
-    for verb in (
-        Verb(
-            "create",
-            "benchmark=solar_system_basics | sibling_of=1",
-            "write a benchmark, a draft",
-            True,
-        ),
-        Verb("publish", "benchmark_id=1", "freeze a draft, so that it can be run", False),
-        Verb("run", "benchmark_id=1 model=smollm2_135m [limit=10]", "ask a model", True),
-        Verb("status", "run_id=1 | job_id=1", "state and progress, score once finished", False),
-        Verb("resume", "run_id=1 | job_id=1", "go on with what was interrupted", False),
-        Verb(
-            "dataset",
-            "run_id=1 mode=failures [rows=10] [format=csv path=F]",
-            "rows of a run",
-            False,
-        ),
-        Verb("plan", "recipe=from_run run_id=[1,2] mode=distill", "what a training would do", True),
-        Verb("confirm", "plan_id=1 answer=yes", "start a plan; anything but yes cancels it", True),
-        Verb("logs", "job_id=1 lines=20", "the last lines of a job's log", False),
-        Verb("stop", "job_id=1", "end a running job", False),
-        Verb("compare", "runs=[1,2,3] [baseline=1]", "scores and paired differences", False),
-        Verb("report", "runs=[1,2,3]", "a page and a Markdown file of these runs", True),
-        Verb(
-            "loop", "experiment=solar_system [confirm=yes]", "measure, train, measure again", True
-        ),
-        Verb("benchmarks", "", "list benchmarks", False),
-        Verb("runs", "", "list runs", False),
-        Verb("models", "", "list models", False),
-        Verb("plans", "", "list plans", False),
-        Verb("jobs", "", "list jobs", False),
-        Verb("doctor", "", "what this machine has and what is missing", False),
-    )
-}
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -89,11 +42,12 @@ def run(argv: list[str]) -> int:
     if argv[0] in ("-V", "--version", "version"):
         print(__version__)
         return 0
-    as_json = "output=json" in argv
+    told = [a.lstrip("+").partition("=")[2] for a in argv if a.lstrip("+").startswith("output=")]
+    as_json = bool(told) and told[-1].strip("'\"") == "json"
     try:
         verb, overrides, multirun = parse(argv)
-        dry = any(o.startswith(("dry=", "+dry=")) for o in overrides)
-        cfg = config.load(f"verb={verb.name}", *overrides) if dry or not verb.makes else None
+        # composed first, so that bad config is refused before any folder is made
+        cfg = None if multirun else config.load(f"verb={verb.name}", *overrides)
         if cfg is not None and (cfg.dry or not verb.makes):
             _show(verb, cfg)
         else:
@@ -101,6 +55,9 @@ def run(argv: list[str]) -> int:
         return 0
     except BenchgenError as error:
         return _fail(error, as_json)
+    except BrokenPipeError:  # the reader of our output has gone: nothing left to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 1
@@ -121,6 +78,7 @@ def parse(argv: list[str]) -> tuple[Verb, list[str], bool]:
     multirun = bool({"-m", "--multirun"} & set(argv))
     overrides = [a for a in argv[1:] if a not in ("-m", "--multirun")]
     for override in overrides:
+        _check_override(override, verb)
         if "=" not in override.lstrip("~") and not override.startswith("~"):
             raise ConfigError(
                 f"{override!r} is not key=value", got=override, next=f"benchgen {verb.name} --help"
@@ -132,6 +90,30 @@ def parse(argv: list[str]) -> tuple[Verb, list[str], bool]:
             allowed=[v.name for v in VERBS.values() if v.makes],
         )
     return verb, name_models(overrides), multirun
+
+
+LAUNCHING = ("hydra/launcher", "hydra/sweeper", "hydra.launcher.", "hydra.sweeper.")
+"""What of Hydra's own config a command line may set: how a sweep is launched, not where it writes."""
+
+
+def _check_override(override: str, verb: Verb) -> None:
+    """Nothing; ConfigError for an option of Hydra's command line or a setting of its folders."""
+    key, _, value = override.lstrip("+~").partition("=")
+    if value.isdigit() and config.options(key):
+        raise ConfigError(
+            f"{key}={value} names no option of conf/{key}/",
+            got=override,
+            allowed=config.options(key),
+            next=f"{key}_id={value}" if key in ("benchmark", "model") else f"{key}=NAME",
+        )
+    hydras = key.startswith(("hydra.", "hydra/")) or key == "hydra"
+    if override.startswith("-") or (hydras and not key.startswith(LAUNCHING)):
+        raise ConfigError(
+            f"{key} cannot be set here: job folders lie in the workspace",
+            got=override,
+            allowed=["key=value", "-m", *LAUNCHING],
+            next=f"benchgen {verb.name} --help",
+        )
 
 
 def name_models(overrides: list[str]) -> list[str]:
@@ -152,24 +134,6 @@ def name_models(overrides: list[str]) -> list[str]:
     return found
 
 
-def help_text(word: str) -> str:
-    """All verbs, or one verb with the options of its config groups."""
-    if word in VERBS:
-        verb = VERBS[word]
-        groups = {p.name for p in config.root().iterdir() if p.is_dir()} - {"hydra", "local"}
-        lines = [f"benchgen {verb.name} {verb.usage}", f"  {verb.about}", "", "Options by group:"]
-        lines += [
-            f"  {g}={'|'.join(config.options(g))}" for g in sorted(groups) if config.options(g)
-        ]
-        return "\n".join([*lines, "", "On every verb: workspace=PATH output=text|json user=NAME"])
-    width = max(len(v) for v in VERBS)
-    lines = ["benchgen VERB [key=value …] [-m]", ""]
-    lines += [f"  {v.name:<{width}}  {v.about:<44}  {v.usage}".rstrip() for v in VERBS.values()]
-    return "\n".join(
-        [*lines, "", "benchgen VERB --help shows a verb's options. Start with: benchgen doctor"]
-    )
-
-
 # ---------------------------------------------------------------------------------------- running
 
 
@@ -179,42 +143,53 @@ def _as_job(verb: Verb, overrides: list[str], multirun: bool) -> None:
     from hydra.core.hydra_config import HydraConfig
 
     config.register()
-    folders: list[Path] = []
+    refused: list[Path] = []
     failures: list[Exception] = []
 
     def task(tree: Any) -> None:
-        folders.append(Path(HydraConfig.get().runtime.output_dir))
         try:
             _show(verb, config.validate(tree))
-        except Exception as error:
-            if multirun:
-                raise  # the sweep goes on with its other jobs and reports this one at the end
-            failures.append(error)  # past Hydra, which would print its own lines about it
+        except Exception as error:  # noqa: BLE001 - told after Hydra, which has words of its own
+            failures.append(error)
+            if isinstance(error, InputError):
+                refused.append(Path(HydraConfig.get().runtime.output_dir))
 
     wrapped = hydra.main(
         version_base="1.3", config_path="pkg://benchgen.conf", config_name="config"
     )
-    arguments, environment = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
-    sys.argv = ["benchgen", f"verb={verb.name}", *overrides, *(["-m"] if multirun else [])]
-    os.environ["HYDRA_FULL_ERROR"] = "1"  # hand errors to us instead of printing them and exiting
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
+    command = [f"verb={verb.name}", *overrides, *(["-m"] if multirun else [])]
     try:
-        wrapped(task)()
+        with _hydras(command):
+            wrapped(task)()
         if failures:
             raise failures[0]
     except InputError:
-        _remove_jobs(folders)
+        if not multirun:  # of a sweep every job's folder stays, to show which one was refused
+            _remove_jobs(refused)
         raise
     except hydra.errors.HydraException as error:
         raise config.explain(error) from error
     except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
         raise InputError(
             f"the workspace cannot be written: {error.strerror or error}",
             got=error.filename,
             allowed="a folder that you may write to",
             next="workspace=PATH, or BENCHGEN_WORKSPACE",
         ) from error
+
+
+@contextmanager
+def _hydras(command: list[str]) -> Iterator[None]:
+    """Lends the process to Hydra for one command: its arguments, error switch and log handlers."""
+    root = logging.getLogger()
+    arguments, environment = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
+    handlers, level = list(root.handlers), root.level
+    sys.argv = ["benchgen", *command]
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # hand errors to us instead of printing them and exiting
+    try:
+        yield
     finally:
         sys.argv = arguments
         for handler in set(root.handlers) - set(handlers):  # Hydra's, into the job's folder
@@ -228,6 +203,8 @@ def _as_job(verb: Verb, overrides: list[str], multirun: bool) -> None:
 def _remove_jobs(folders: list[Path]) -> None:
     """Leave nothing of a job that was refused: its folder, and the empty ones above it."""
     for folder in folders:
+        if folder.parent.parent.name != "hydra":  # made by this command, and nothing but that
+            continue
         shutil.rmtree(folder, ignore_errors=True)
         for parent in list(folder.parents)[:3]:  # VERB, hydra, workspace
             try:
@@ -254,10 +231,22 @@ def _show(verb: Verb, cfg: config.Config) -> None:
 
 def _fail(error: BenchgenError, as_json: bool) -> int:
     if as_json:
-        print(json.dumps({"error": error.as_dict()}, ensure_ascii=False, default=str), flush=True)
+        told = {key: _plain(value) for key, value in error.as_dict().items()}
+        print(json.dumps({"error": told}, ensure_ascii=False, allow_nan=False), flush=True)
     else:
-        print(f"benchgen: {error.message}", file=sys.stderr)
+        print(f"benchgen: {_plain(error.message)}", file=sys.stderr)
     return error.exit_code
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON can hold it: no NaN, no text that UTF-8 cannot write, no foreign type."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    return str(value).encode("utf-8", "replace").decode()
 
 
 def _fail_unexpected(error: Exception, as_json: bool) -> int:
@@ -290,11 +279,12 @@ def _need(cfg: config.Config, *keys: str) -> Any:
 
 
 def _create(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
-    draft = ws.author(cfg.benchmark if not cfg.name else _renamed(cfg))
+    draft = ws.author(_renamed(cfg)) if cfg.sibling_of is None else ws.sibling(cfg.sibling_of)
     first = draft.questions[0]
     told = {
         "benchmark": None,
         "state": "dry" if cfg.dry else "draft",
+        "name": draft.name,
         "kind": first.kind,
         "questions": len(draft.questions),
         "first": {

@@ -91,7 +91,7 @@ class RecipeConfig:
     dropout: float = 0.0
     targets: str = "all-linear"
     scheduler: str = "linear"
-    warmup: float = 0.05
+    warmup: float = 0.0
     weight_decay: float = 0.0
     max_grad_norm: float = 1.0
     max_length: int = 512

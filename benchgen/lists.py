@@ -64,10 +64,10 @@ def plans(place: Place) -> pl.DataFrame:
         place.store.all(PlanRow),
         ("id", "state", "hash", "owner", "created"),
         lambda r: {
-            "job_type": r.plan["job_type"],
-            "base_model": r.plan["base_model"],
-            "rows": r.plan["dataset"]["rows"],
-            "model": r.plan["name"],
+            "job_type": r.plan.get("job_type"),
+            "base_model": r.plan.get("base_model"),
+            "rows": (r.plan.get("dataset") or {}).get("rows"),
+            "model": r.plan.get("name"),
         },
     )
 

@@ -20,7 +20,7 @@ from benchgen import jobs
 from benchgen.benchmark import registry
 from benchgen.compare.paired import RunView
 from benchgen.compare.report import BenchmarkView, benchmark_page
-from benchgen.errors import StateError
+from benchgen.errors import InputError, StateError, StoreError
 from benchgen.models import catalogue
 from benchgen.plan import gate
 from benchgen.run import runner
@@ -36,7 +36,7 @@ from benchgen.store import (
     read_jsonl,
     write_atomic,
 )
-from benchgen.types import Evaluation, Plan, Question, Trace
+from benchgen.types import Evaluation, Plan, Question, Trace, sha256
 
 PAGE = "index.html"
 QUESTIONS, EVALUATION, PROGRAM = "questions.jsonl", "evaluation.json", "program"
@@ -181,12 +181,24 @@ class Run(_Record):
 
     def traces(self) -> list[Trace]:
         """Every trace so far, in question order."""
-        done = runner.load_traces(self.folder / "traces.jsonl")
+        path, row = self.folder / "traces.jsonl", self.row
+        if row.state == "finished":
+            found = sha256(path.read_bytes()) if path.exists() else "no file"
+            if found != row.traces_sha256:
+                raise StoreError(
+                    f"traces.jsonl of run {self.id} was changed since it finished",
+                    got=found[:12],
+                    allowed=[row.traces_sha256[:12]],
+                    next="restore the run's folder from a backup, or run again",
+                )
+        done = runner.load_traces(path)
         return [done[q.key] for q in self.questions if q.key in done]
 
     def dataset(self, mode: str = "failures", rows: int | None = None) -> pl.DataFrame:
         """The run dataset: one row a question of the mode, the first `rows` of them."""
         self.check_finished()
+        if rows is not None and rows < 0:
+            raise InputError(f"rows={rows} cannot be shown", got=rows, allowed="0 or more")
         table = frame(self.questions, self.traces(), mode)
         return table if rows is None else table.head(rows)
 
@@ -299,6 +311,8 @@ class Job(_Record):
 
     def logs(self, lines: int = 20) -> list[str]:
         """The last lines of its log."""
+        if lines < 0:
+            raise InputError(f"lines={lines} cannot be shown", got=lines, allowed="0 or more")
         return jobs.tail(self.folder, lines)
 
     def status(self) -> dict[str, Any]:
@@ -371,5 +385,5 @@ def plan_settings(plan: Plan) -> list[tuple[str, Any]]:
         ("model", plan.name),
     ]
     for part in ("dataset", "hyperparameters", "device"):
-        rows += [(key, value) for key, value in sorted(fields[part].items())]
+        rows += [(f"{part}: {key}", value) for key, value in sorted(fields[part].items())]
     return rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from benchgen.records import Job, Place, Run
 from benchgen.store import PlanRow, read_json, write_json
 from benchgen.types import Plan
 
+HELD_OUT = "questions asked here that it has not (held-out)"
+NEAR = "held-out questions on a fact that training rows also state"
 LIMITS = (
     "One run a model with greedy answers: nothing is said about the spread between seeds.",
     "Held-out questions are other questions of the same kinds, some on the same facts (see Data): they show "
@@ -34,12 +37,15 @@ def build_report(
     in `spec.json` the first time, so that building it again gives the same bytes.
     """
     folder = place.path / "reports" / ("runs-" + "-".join(str(r.id) for r in runs))
-    spec = _spec(folder / "spec.json", title or _heading(runs), seconds)
     views = tuple(r.view() for r in runs)
+    comparison = compare_runs(views)
+    spec = _spec(folder / "spec.json", title or _heading(runs), seconds)
     job = _training_of(place, runs)
     trained: dict[str, Any] = {}
     if job is not None:
         plan = gate.load(place.store.get(PlanRow, job.row.plan_id))
+        near = _near_words(place, plan, runs)
+        comparison = replace(comparison, warnings=(*comparison.warnings, *near))
         trained = {
             "plan": plan,
             "actual": actual_of(job, plan),
@@ -49,7 +55,7 @@ def build_report(
     view = ReportView(
         title=spec["title"],
         runs=views,
-        comparison=compare_runs(views),
+        comparison=comparison,
         stages=dict(spec["seconds"]),
         limits=LIMITS if job is not None else LIMITS[:1],
         commands=_commands(runs, job),
@@ -72,6 +78,18 @@ def _spec(path: Path, title: str, seconds: Mapping[str, float] | None) -> dict[s
     return spec
 
 
+def _near_words(place: Place, plan: Plan, runs: Sequence[Run]) -> tuple[str, ...]:
+    """The sentence that belongs beside a held-out figure: how many ask for facts that were trained on."""
+    facts = {row["fact"]: row["number"] for row in _data_facts(place, plan, runs)}
+    held_out, near = facts[HELD_OUT], facts.get(NEAR)
+    if not held_out or near is None:
+        return ()
+    return (
+        f"{near} of the {held_out} held-out questions ask about a fact that a training row also "
+        "states, in other words or with other options; the others ask about facts that none states.",
+    )
+
+
 def _training_of(place: Place, runs: Sequence[Run]) -> Job | None:
     """The newest job that made one of the runs' models."""
     ids = sorted({r.model.row.job_id for r in runs} - {None})
@@ -88,25 +106,54 @@ def _data_facts(place: Place, plan: Plan, runs: Sequence[Run]) -> tuple[dict[str
         ("rows trained on", plan.dataset["rows"]),
         ("questions of the runs they were chosen from", len({q.key for q in teaching})),
         ("questions asked here that training has seen", len(asked) - len(held_out)),
-        ("questions asked here that it has not (held-out)", len(held_out)),
+        (HELD_OUT, len(held_out)),
     ]
     near = sum(q.source in facts for q in held_out)
     if facts and held_out:
-        told.append(("held-out questions on a fact that training rows also state", near))
+        told.append((NEAR, near))
     return tuple({"fact": name, "number": number} for name, number in told)
 
 
 def _commands(runs: Sequence[Run], job: Job | None) -> tuple[str, ...]:
+    """The command lines that make these runs again, in an order in which they work.
+
+    Ids are those of this workspace; in an empty one they are given out anew, in this order.
+    """
+    made = job.row.model_id if job is not None else None
+    benches = {run.benchmark.id: run.benchmark for run in runs}
     lines = []
-    for run in runs:
-        settings = run.row.settings
-        limit = f" limit={settings['limit']}" if settings["limit"] else ""
-        line = f"benchgen run benchmark_id={run.benchmark.id} model={run.model.row.name}"
-        lines.append(f"{line} seed={settings['seed']}{limit}")
+    for id, bench in benches.items():
+        lines += [
+            f"benchgen create benchmark={bench.row.name}",
+            f"benchgen publish benchmark_id={id}",
+        ]
+    lines += [_run_line(run) for run in runs if run.model.id != made]
     if job is not None:
-        lines.append(f"benchgen confirm plan_id={job.row.plan_id} answer=yes")
+        lines += [_plan_line(job), f"benchgen confirm plan_id={job.row.plan_id} answer=yes"]
+    lines += [_run_line(run) for run in runs if run.model.id == made]
     listed = ",".join(str(r.id) for r in runs)
     return (*lines, f"benchgen report runs=[{listed}]")
+
+
+def _run_line(run: Run) -> str:
+    settings = run.row.settings
+    limit = f" limit={settings['limit']}" if settings["limit"] else ""
+    line = f"benchgen run benchmark_id={run.benchmark.id} model={run.model.row.name}"
+    return f"{line} seed={settings['seed']}{limit}"
+
+
+def _plan_line(job: Job) -> str:
+    plan = gate.load(job.place.store.get(PlanRow, job.row.plan_id))
+    if plan.job_type == "from-run":
+        listed = ",".join(map(str, plan.dataset["runs"]))
+        where = f"recipe=from_run run_id=[{listed}] mode={plan.dataset['mode']}"
+    else:
+        where = f"recipe={plan.job_type} dataset={plan.dataset['source']}"
+    settings = dict(plan.hyperparameters)
+    seed = settings.pop("seed")
+    told = " ".join(f"recipe.{key}={value}" for key, value in sorted(settings.items()))
+    model = f"base_model={plan.base['name']} name={plan.name} trainer={plan.device['trainer']}"
+    return f"benchgen plan {where} {model} seed={seed} {told}"
 
 
 def _hashes(place: Place, runs: Sequence[Run], job: Job | None) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import sqlalchemy as sa
 
 from benchgen import config, jobs, lists
 from benchgen.author.table import Draft, write_benchmark
@@ -58,6 +60,7 @@ from benchgen.store import (
 )
 from benchgen.types import Plan, Trace, sha256
 
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 Convert = Callable[[str, int, int], None]
 AUTHORS: Mapping[str, Callable[[config.BenchmarkConfig, frozenset[str]], Draft]] = {
     "table": write_benchmark,
@@ -97,7 +100,8 @@ class Workspace:
         made_from = dict(bench.row.spec["config"])
         evaluation = config.EvaluationConfig(**made_from.pop("evaluation"))
         spec = config.BenchmarkConfig(**made_from, evaluation=evaluation)
-        others = [Benchmark(self.place, row.id) for row in self.store.all(BenchmarkRow)]
+        rows = self.store.all(BenchmarkRow, BenchmarkRow.state != "writing")
+        others = [Benchmark(self.place, row.id) for row in rows]
         taken = frozenset(q.key for other in others for q in other.questions)
         name = f"{bench.row.name}_sibling_{len(others)}"
         spec = dataclasses.replace(spec, name=name, sibling_of=bench.row.name, seed=spec.seed + 1)
@@ -318,6 +322,11 @@ class Workspace:
         id = plan if isinstance(plan, int) else plan.id
         row = self.store.get(PlanRow, id)
         gate.load(row)
+        record = PlanRecord(self.place, id)
+        if row.state == "pending" and sha256(record.rows()) != record.plan.dataset["sha256"]:
+            raise StateError(
+                f"the training rows of plan {id} changed since it was made", next="plan again"
+            )
         job = Job(self.place, gate.decide(self.store, id, answer, self.user).id)
         write_json(job.folder / "plan.json", {"hash": row.hash, **row.plan})
         jobs.spawn(self.path, job.id, job.folder)
@@ -332,6 +341,13 @@ class Workspace:
         """The plan with its frozen rows: both are there or neither is."""
         row = PlanRow(owner=self.user, hash=plan.hash, plan=plan.to_dict())
         with self.store.write() as session:
+            others = session.scalars(sa.select(PlanRow).where(PlanRow.state != "cancelled"))
+            if any(other.plan.get("name") == plan.name for other in others):
+                raise ConfigError(
+                    f"another plan has just taken the name {plan.name}",
+                    got=plan.name,
+                    next="plan again, or another name=…",
+                )
             session.add(row)
             session.flush()
             record = PlanRecord(self.place, row.id)
@@ -343,7 +359,14 @@ class Workspace:
             raise ConfigError(
                 "recipe=from_run needs a run", next="run_id=1, or run_id=[1,2] for several"
             )
-        asked = [run] if isinstance(run, (Run, int)) else list(run)
+        asked: list[Any] = list(run) if isinstance(run, (list, tuple)) else [run]
+        if not asked or any(isinstance(r, bool) or not isinstance(r, (Run, int)) for r in asked):
+            raise ConfigError(
+                "run_id names no runs",
+                got=run,
+                allowed="an id, or a list of ids",
+                next="run_id=1, or run_id=[1,2]",
+            )
         found = [r if isinstance(r, Run) else self.get_run(r) for r in asked]
         for one in found:
             one.check_finished()
@@ -383,8 +406,14 @@ class Workspace:
     def _free_name(self, name: str | None, base: str, how: str) -> str:
         taken = set(catalogue.names(self.store))
         pending = self.store.all(PlanRow, PlanRow.state != "cancelled")
-        taken |= {row.plan["name"] for row in pending}
+        taken |= {str(row.plan.get("name")) for row in pending}
         if name is not None:
+            if not NAME.fullmatch(name):
+                raise ConfigError(
+                    f"name={name!r} cannot name a model",
+                    got=name,
+                    allowed="letters, digits, dots, dashes and underscores, 80 at most",
+                )
             if name in taken:
                 raise ConfigError(
                     f"a model named {name} is there already", got=name, next="another name=…"

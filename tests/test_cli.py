@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import shutil
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from benchgen import cli, config
+from benchgen import cli, config, verbs
 
 SMALL = ["benchmark.count=6", "benchmark.mix={}", "benchmark.categories={}"]
 
@@ -71,6 +72,15 @@ def test_create_publish_run_dataset(cmd: Command) -> None:
     assert cmd("status", "run_id=1")[1] == run
     data = cmd("dataset", "run_id=1", "mode=distill", "rows=2")[1]
     assert (data["rows"], len(data["data"])) == (2, 2)
+
+
+@pytest.mark.slow
+def test_a_sibling_has_other_questions(ran: Command, made: Path) -> None:
+    code, told = ran("create", "sibling_of=1")
+    assert (code, told["benchmark"], told["questions"]) == (0, 2, 6)
+    assert told["name"] == "solar_system_basics_sibling_1"
+    code, told = ran("create", "sibling_of=99")
+    assert (code, told["error"]["got"]) == (2, 99)
 
 
 def test_dry_creates_nothing(cmd: Command, tmp_path: Path) -> None:
@@ -168,6 +178,14 @@ BAD = [
     (["frobnicate"], "create"),
     (["runs", "-m"], "look-up"),
     (["run", "oops"], "key=value"),
+    (["run", "benchmark_id=1", "model=reference", "hydra.run.dir=."], "hydra.run.dir"),
+    (["run", "benchmark_id=1", "-c=job"], "cannot be set"),
+    (["create", "benchmark.mix={easy:inf}"], "mix"),
+    (["plan", "recipe=from_run", "run_id='12'", "base_model=x/y"], "run_id"),
+    (["status", "run_id=99999999999999999999999"], "no run"),
+    (["dataset", "run_id=1", "mode=all", "rows=-1"], "rows=-1"),
+    (["report", "runs=[1,1]"], "each once"),
+    (["run", "benchmark=1", "model=reference"], "benchmark_id=1"),
 ]
 
 
@@ -185,6 +203,31 @@ def test_bad_input_is_one_line_exit_2_and_nothing_written(
     assert "\n" not in told["error"]["message"]
     assert says in told["error"]["message"]
     assert files(tmp_path / "ws") <= before
+
+
+@pytest.mark.slow
+def test_a_refused_element_leaves_the_rest_of_a_sweep(ran: Command, tmp_path: Path) -> None:
+    code, told = ran("run", "benchmark_id=99,1", "model=reference", "-m")
+    assert (code, told["error"]["got"]) == (2, 99)
+    assert [r["state"] for r in ran("runs")[1]["runs"]] == ["finished", "finished"]
+    sweep = next((tmp_path / "ws" / "sweeps").iterdir())
+    assert (sweep / "1" / ".hydra" / "config.yaml").is_file()
+
+
+def test_nothing_but_the_jobs_own_folder_is_ever_removed(tmp_path: Path) -> None:
+    thesis = tmp_path / "mine" / "run" / "x" / "thesis.txt"
+    thesis.parent.mkdir(parents=True)
+    thesis.write_text("years of work")
+    cli._remove_jobs([thesis.parent])
+    assert thesis.exists()
+
+
+@pytest.mark.slow
+def test_errors_are_json_whatever_was_typed(tmp_path: Path) -> None:
+    for odd in ("recipe.learning_rate=nan", "name=a\udcffb", "recipe.epochs=inf"):
+        code, told = said(tmp_path / "ws", ["plan", "recipe=lora", odd])
+        assert code == 2
+        assert told["error"]["message"]
 
 
 @pytest.mark.slow
@@ -231,9 +274,12 @@ def test_bad_input_without_json_is_one_line_on_the_error_stream(
 
 
 def test_every_verb_has_an_action_and_help() -> None:
-    assert set(cli.VERBS) == set(cli.ACTIONS)
-    assert all(name in cli.help_text("") for name in cli.VERBS)
-    assert "from_run|lora" in cli.help_text("plan")
+    assert set(verbs.VERBS) == set(cli.ACTIONS)
+    assert all(name in verbs.help_text("") for name in verbs.VERBS)
+    assert "from_run|lora" in verbs.help_text("plan")
+    known = {field.name for field in dataclasses.fields(config.Config)}
+    for verb, keys in verbs.VERB_KEYS.items():
+        assert set(keys.split()) <= known & set(verbs.KEYS), verb
 
 
 def test_catalogue_names_are_understood_as_models() -> None:

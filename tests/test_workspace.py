@@ -13,6 +13,8 @@ import pytest
 from benchgen import config
 from benchgen.errors import ConfigError, InputError, NotFound, StateError, StoreError
 from benchgen.records import Benchmark, Run
+from benchgen.store import RunRow
+from benchgen.types import sha256
 from benchgen.workspace import Workspace
 
 
@@ -146,8 +148,6 @@ def test_limit_asks_the_first_questions_only(ws: Workspace, bench: Benchmark) ->
 
 
 def test_an_unfinished_run_has_no_score_and_no_dataset(ws: Workspace, run: Run) -> None:
-    from benchgen.store import RunRow
-
     ws.store.change(RunRow, run.id, state="running")
     assert run.state == "interrupted"  # nobody works on it
     for look in (run.dataset, lambda: run.score, lambda: ws.compare([run, run])):
@@ -156,8 +156,6 @@ def test_an_unfinished_run_has_no_score_and_no_dataset(ws: Workspace, run: Run) 
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(ws: Workspace, run: Run) -> None:
-    from benchgen.store import RunRow
-
     log = run.folder / "traces.jsonl"
     lines = log.read_text().splitlines(keepends=True)
     log.write_text("".join(lines[:4]) + lines[4][:30])
@@ -168,8 +166,6 @@ def test_an_interrupted_run_goes_on_where_it_stopped(ws: Workspace, run: Run) ->
 
 
 def test_the_model_of_an_interrupted_run_must_be_the_same(ws: Workspace, run: Run) -> None:
-    from benchgen.store import RunRow
-
     ws.store.change(RunRow, run.id, state="running", fingerprint="another")
     with pytest.raises(StateError, match="not the one"):
         ws.resume_run(run)
@@ -211,6 +207,7 @@ def test_failures_is_what_is_trained_on_unless_told_otherwise(
     log.write_text(
         "".join(lines[2:] + [x.replace('"correct":true', '"correct":false') for x in lines[:2]])
     )
+    ws.store.change(RunRow, run.id, traces_sha256=sha256(log.read_bytes()))
     plan = ws.plan("from_run", run=run, base_model=base).plan
     assert (plan.dataset["mode"], plan.dataset["rows"]) == ("failures", 2)
     assert len(plan.seen) == 10  # every question of the run, chosen or not
@@ -259,6 +256,25 @@ def test_a_report_built_twice_has_the_same_bytes(ws: Workspace, bench: Benchmark
     first = {p.name: p.read_bytes() for p in page.parent.rglob("*") if p.is_file()}
     assert ws.report([run, other]) == page
     assert first == {p.name: p.read_bytes() for p in page.parent.rglob("*") if p.is_file()}
+
+
+def test_a_finished_run_whose_traces_changed_is_not_read(ws: Workspace, run: Run) -> None:
+    log = run.folder / "traces.jsonl"
+    log.write_text(log.read_text().replace('"correct":true', '"correct":false', 3))
+    with pytest.raises(StoreError, match="changed since it finished"):
+        run.dataset("failures")
+    log.unlink()
+    with pytest.raises(StoreError, match="run 1"):
+        ws.report([run, ws.run(1, "reference")])
+
+
+def test_a_plan_whose_rows_changed_is_not_started(ws: Workspace, run: Run, base: str) -> None:
+    plan = ws.plan("from_run", run=run, mode="distill", base_model=base)
+    (plan.folder / "rows.jsonl").unlink()
+    with pytest.raises(StateError, match="changed since"):
+        ws.confirm(plan, "yes")
+    assert ws.jobs().is_empty()
+    assert plan.row.state == "pending"
 
 
 def test_lists_have_one_row_a_record(ws: Workspace, run: Run) -> None:

@@ -60,7 +60,8 @@ class TableSpec:
         if not 2 <= self.options <= 8:
             raise ConfigError("options is out of range", got=self.options, allowed="2 to 8")
         for what, shares in (("mix", self.mix), ("categories", self.categories)):
-            if shares and (min(shares.values()) < 0 or sum(shares.values()) <= 0):
+            total = sum(shares.values())
+            if shares and not (min(shares.values()) >= 0 and 0 < total < float("inf")):
                 raise ConfigError(f"{what} needs shares of 0 or more, not all 0", got=dict(shares))
 
 

@@ -402,7 +402,7 @@ def _example(key: str, before: RunView, after: RunView) -> Example:
         trace = next(trace for trace in reversed(run.traces) if trace.key == key)
         replies.append(Answered(run.model, cut(trace.reply), tables.outcome(trace)))
     head = ", ".join(part for part in (question.category, question.difficulty) if part)
-    prompt, answer = tables.prompt_text(question), tables.target_text(question)
+    prompt, answer = tables.asked_text(trace, question), tables.target_text(question)
     return Example(head or question.kind, cut(prompt), cut(answer), tuple(replies))
 
 

@@ -97,7 +97,7 @@ def trace_table(view: RunView, limit: int) -> Table:
     rows = []
     for trace in list(traces.values())[:limit]:
         question = questions[trace.key]
-        asked = "\n".join(m.get("content") or "" for m in trace.messages) or question.prompt
+        asked = asked_text(trace, question)
         mark = {True: "good", False: "bad", None: "mute"}[trace.correct]
         rows.append(
             (
@@ -166,6 +166,11 @@ def plain(value: Any) -> str:
     if isinstance(value, (list, tuple)) and all(isinstance(v, (str, int, float)) for v in value):
         return ", ".join(map(plain, value)) or "none"
     return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+
+
+def asked_text(trace: Trace, question: Question) -> str:
+    """What the model really read: the messages of the trace, not the question as a benchmark lists it."""
+    return "\n".join(m.get("content") or "" for m in trace.messages) or prompt_text(question)
 
 
 def prompt_text(question: Question) -> str:

@@ -55,6 +55,8 @@ def load_traces(path: Path) -> dict[str, Trace]:
     """{question key: trace} of a run's log; the first one of a key counts."""
     traces: dict[str, Trace] = {}
     for row in read_jsonl(path):
+        if "key" not in row:
+            raise StoreError(f"{path.name} holds a line that is no trace")
         traces.setdefault(row["key"], Trace.from_dict(row))
     return traces
 

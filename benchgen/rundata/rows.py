@@ -154,7 +154,7 @@ def _split(messages: Any) -> tuple[tuple[Message, ...], str | None]:
     if isinstance(messages, str):
         try:
             messages = json.loads(messages)
-        except ValueError:
+        except (ValueError, RecursionError):
             return (), None
     fits = isinstance(messages, list) and all(
         isinstance(m, dict)

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from benchgen.errors import InputError
-from benchgen.types import MODES, Question, Trace
+from benchgen.types import LETTERS, MODES, Question, Trace
 
 SCHEMA: dict[str, Any] = {
     "key": pl.String,
@@ -37,6 +37,13 @@ def chosen(trace: Trace, mode: str) -> bool:
     return mode == "all" or trace.correct is (mode == "distill")
 
 
+def shown(question: Question, extracted: str | None) -> str | None:
+    """What was read from the reply, in the form of `target`: an option's text instead of its letter."""
+    if question.kind == "mcq" and extracted and extracted in LETTERS[: len(question.choices)]:
+        return question.choices[LETTERS.index(extracted)]
+    return extracted
+
+
 def frame(
     questions: Sequence[Question], traces: Sequence[Trace], mode: str = "failures"
 ) -> pl.DataFrame:
@@ -56,7 +63,7 @@ def frame(
                 "prompt": question.prompt,
                 "choices": list(question.choices),
                 "target": question.target_text,
-                "extracted": trace.extracted,
+                "extracted": shown(question, trace.extracted),
                 "correct": trace.correct,
                 "status": trace.status,
                 "reason": trace.reason,

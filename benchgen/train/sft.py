@@ -57,7 +57,7 @@ class SFTSettings(Record):
     targets: str = "all-linear"
     """`all-linear`, or names of projections separated by commas."""
     scheduler: str = "linear"
-    warmup: float = 0.05
+    warmup: float = 0.0
     """Share of the steps."""
     weight_decay: float = 0.0
     max_grad_norm: float = 1.0

@@ -151,8 +151,9 @@ class Screen:
     def _plan(self, result: Result) -> None:
         parts = ("dataset", "hyperparameters", "device")
         flat = {k: v for k, v in result.items() if k not in (*parts, "base", "estimates")}
+        flat["model"] = flat.pop("name")
         for part in parts:
-            flat |= result[part]
+            flat |= {f"{part}: {key}": value for key, value in result[part].items()}
         for name, told in result["estimates"].items():
             flat[f"estimated {name}"] = (
                 f"about {told['value']:,.0f} {told['unit']} ({told['basis']})"
@@ -253,7 +254,7 @@ class Screen:
 
 def _console(stream: TextIO) -> Console:
     """As wide as the terminal; wide enough for tables where there is none."""
-    width = None if stream.isatty() else WIDTH
+    width = None if stream is not None and stream.isatty() else WIDTH
     return Console(file=stream, highlight=False, soft_wrap=False, width=width)
 
 
@@ -286,6 +287,7 @@ def _text(value: Any, limit: int = 2000) -> str:
     if value is None:
         return "-"
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    text = "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)  # no escape codes
     return escape(text if len(text) <= limit else text[:limit] + "…")
 
 

@@ -1,0 +1,119 @@
+"""The words of the command line: what each does, which keys it reads, and their help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchgen import config
+
+
+@dataclass(frozen=True)
+class Verb:
+    """What a word of the command line does."""
+
+    name: str
+    usage: str
+    about: str
+    makes: bool
+    """Whether it makes something: then it is a Hydra job."""
+
+
+VERBS = {
+    verb.name: verb
+    for verb in (
+        Verb(
+            "create",
+            "benchmark=solar_system_basics | sibling_of=1",
+            "write a benchmark, a draft",
+            True,
+        ),
+        Verb("publish", "benchmark_id=1", "freeze a draft, so that it can be run", False),
+        Verb("run", "benchmark_id=1 model=smollm2_135m [limit=10]", "ask a model", True),
+        Verb("status", "run_id=1 | job_id=1", "state and progress, score once finished", False),
+        Verb("resume", "run_id=1 | job_id=1", "go on with what was interrupted", False),
+        Verb(
+            "dataset",
+            "run_id=1 mode=failures [rows=10] [format=csv path=F]",
+            "rows of a run",
+            False,
+        ),
+        Verb("plan", "recipe=from_run run_id=[1,2] mode=distill", "what a training would do", True),
+        Verb("confirm", "plan_id=1 answer=yes", "start a plan; anything but yes cancels it", True),
+        Verb("logs", "job_id=1 lines=20", "the last lines of a job's log", False),
+        Verb("stop", "job_id=1", "end a running job", False),
+        Verb("compare", "runs=[1,2,3] [baseline=1]", "scores and paired differences", False),
+        Verb("report", "runs=[1,2,3]", "a page and a Markdown file of these runs", True),
+        Verb(
+            "loop", "experiment=solar_system [confirm=yes]", "measure, train, measure again", True
+        ),
+        Verb("benchmarks", "", "list benchmarks", False),
+        Verb("runs", "", "list runs", False),
+        Verb("models", "", "list models", False),
+        Verb("plans", "", "list plans", False),
+        Verb("jobs", "", "list jobs", False),
+        Verb("doctor", "", "what this machine has and what is missing", False),
+    )
+}
+
+KEYS = {
+    "sibling_of": "id of a benchmark: make another of its kind with no question in common",
+    "dry": "yes: show what would be made, make nothing",
+    "name": "name of the benchmark or model that is made",
+    "benchmark_id": "id of a benchmark",
+    "model": "reference, an option of conf/model/, a trained model, a Hugging Face id or a folder",
+    "limit": "ask only the first questions",
+    "seed": "of sampling and training; greedy answers do not depend on it",
+    "run_id": "id of a run, or a list of them: run_id=[1,2]",
+    "job_id": "id of a training job",
+    "plan_id": "id of a plan",
+    "answer": "yes starts the plan, anything else cancels it",
+    "mode": "failures (scored and wrong), distill (scored and right) or all",
+    "rows": "at most so many rows",
+    "format": "jsonl, parquet or csv, written to path",
+    "path": "file to write",
+    "dataset": "file of prompt + completion, or messages, to train on",
+    "base_model": "the model that learns",
+    "runs": "ids of runs: runs=[1,2,3]",
+    "baseline": "id of the run that the others are compared with",
+    "lines": "at most so many lines",
+    "confirm": "yes: the word on the plan, given beforehand",
+}
+VERB_KEYS = {
+    "create": "sibling_of name dry",
+    "publish": "benchmark_id",
+    "run": "benchmark_id model limit seed",
+    "status": "run_id job_id",
+    "resume": "run_id job_id",
+    "dataset": "run_id mode rows format path",
+    "plan": "run_id mode dataset base_model name seed",
+    "confirm": "plan_id answer",
+    "logs": "job_id lines",
+    "stop": "job_id",
+    "compare": "runs baseline",
+    "report": "runs name",
+    "loop": "confirm seed limit",
+}
+
+
+def _keys_of(verb: Verb) -> list[str]:
+    """One line a key that this verb reads."""
+    return [f"  {key:<13} {KEYS[key]}" for key in VERB_KEYS.get(verb.name, "").split()]
+
+
+def help_text(word: str) -> str:
+    """All verbs, or one verb with the options of its config groups."""
+    if word in VERBS:
+        verb = VERBS[word]
+        groups = {p.name for p in config.root().iterdir() if p.is_dir()} - {"hydra", "local"}
+        lines = [f"benchgen {verb.name} {verb.usage}", f"  {verb.about}", "", *_keys_of(verb)]
+        lines += ["", "Options by group, each key of which can be set too (recipe.max_steps=50):"]
+        lines += [
+            f"  {g}={'|'.join(config.options(g))}" for g in sorted(groups) if config.options(g)
+        ]
+        return "\n".join([*lines, "", "On every verb: workspace=PATH output=text|json user=NAME"])
+    width = max(len(v) for v in VERBS)
+    lines = ["benchgen VERB [key=value …] [-m]", ""]
+    lines += [f"  {v.name:<{width}}  {v.about:<44}  {v.usage}".rstrip() for v in VERBS.values()]
+    return "\n".join(
+        [*lines, "", "benchgen VERB --help shows a verb's options. Start with: benchgen doctor"]
+    )
