@@ -341,14 +341,14 @@ class Job(_Record):
         return self
 
     def stop(self) -> Job:
-        """Itself, its process ended."""
+        """Itself, its process ended; as it is if it ended by itself meanwhile."""
         state = self.state
         if state not in ("queued", "running"):
             raise StateError(f"job {self.id} is {state}: nothing to stop", got=state)
         jobs.stop(self.folder)
-        self.place.store.change(
-            JobRow, self.id, str(self.row.state), state="stopped", finished=now()
-        )
+        left = str(self.row.state)
+        if left in ("queued", "running"):
+            self.place.store.change(JobRow, self.id, left, state="stopped", finished=now())
         return self
 
     def wait(

@@ -221,10 +221,10 @@ class Store:
                 Base.metadata.create_all(session.connection(), checkfirst=True)
                 if session.get(MetaRow, "schema") is None:
                     session.add(MetaRow(key="schema", value=str(SCHEMA)))
-        elif int(found.value) != SCHEMA:
+        elif found.value != str(SCHEMA):
             raise StateError(
                 f"the workspace {self.url.database} has schema {found.value}",
-                got=int(found.value),
+                got=int(found.value) if found.value.isdigit() else found.value,
                 allowed=[SCHEMA],
                 next="use the release of benchgen that made it, or another workspace",
             )

@@ -181,6 +181,8 @@ BAD = [
     (["run", "benchmark_id=1", "model=reference", "hydra.run.dir=."], "hydra.run.dir"),
     (["run", "benchmark_id=1", "-c=job"], "cannot be set"),
     (["create", "benchmark.mix={easy:inf}"], "mix"),
+    (["create", "benchmark.evaluation.temperature=nan"], "temperature"),
+    (["create", "benchmark.evaluation.max_new_tokens=0"], "max_new_tokens"),
     (["plan", "recipe=from_run", "run_id='12'", "base_model=x/y"], "run_id"),
     (["status", "run_id=99999999999999999999999"], "no run"),
     (["dataset", "run_id=1", "mode=all", "rows=-1"], "rows=-1"),

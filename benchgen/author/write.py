@@ -60,6 +60,7 @@ def write(
     config: Mapping[str, Any] | None = None,
 ) -> Draft:
     """The author's questions, each proved and none twice, as a draft with a report."""
+    check_evaluation(evaluation)
     rejected: list[Rejected] = []
     keys: set[str] = set()
 
@@ -89,6 +90,16 @@ def check_count(number: int) -> None:
             got=number,
             allowed=f"count from 1 to {MAX_QUESTIONS}",
         )
+
+
+def check_evaluation(evaluation: Evaluation) -> None:
+    """Nothing; ConfigError unless a model could be asked like this."""
+    for name, low, high in (("max_new_tokens", 1, 32_768), ("temperature", 0.0, 5.0)):
+        value = getattr(evaluation, name)
+        if not low <= value <= high:  # NaN is within no limits
+            raise ConfigError(
+                f"evaluation.{name}={value} cannot be used", got=value, allowed=f"{low} to {high}"
+            )
 
 
 def fault(question: Question, evaluation: Evaluation) -> str:

@@ -397,12 +397,14 @@ def _differing(view: ReportView, pair: Pair, wanted: tuple[bool, bool]) -> list[
 
 def _example(key: str, before: RunView, after: RunView) -> Example:
     question = next(question for question in after.questions if question.key == key)
-    replies = []
-    for run in (before, after):
-        trace = next(trace for trace in reversed(run.traces) if trace.key == key)
-        replies.append(Answered(run.model, cut(trace.reply), tables.outcome(trace)))
+    runs = (before, after)
+    traces = [next(t for t in reversed(run.traces) if t.key == key) for run in runs]
+    replies = [
+        Answered(run.model, cut(trace.reply), tables.outcome(trace))
+        for run, trace in zip(runs, traces, strict=True)
+    ]
     head = ", ".join(part for part in (question.category, question.difficulty) if part)
-    prompt, answer = tables.asked_text(trace, question), tables.target_text(question)
+    prompt, answer = tables.asked_text(traces[0], question), tables.target_text(question)
     return Example(head or question.kind, cut(prompt), cut(answer), tuple(replies))
 
 
