@@ -56,6 +56,7 @@ def test_the_package_keeps_its_rules() -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.mark.slow
 def test_a_tree_that_keeps_the_rules_passes(tmp_path: Path) -> None:
     """Without it, the planted faults below could fail for any other reason."""
     tree = plant(
@@ -101,6 +102,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_rule_notices_its_fault(fault: str, tmp_path: Path) -> None:
     """One planted fault, one broken contract."""

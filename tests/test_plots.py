@@ -23,6 +23,8 @@ from benchgen.compare.plots import (
 )
 from benchgen.types import Question, Trace
 
+pytestmark = pytest.mark.slow  # drawing takes its time
+
 QUESTIONS = tuple(
     Question(
         kind="qa", prompt=f"Question {i}?", target=[str(i)], category=["moons", "stars"][i % 2]

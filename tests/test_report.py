@@ -32,6 +32,8 @@ from benchgen.compare.report import (
 )
 from benchgen.types import Estimate, Evaluation, Plan, Question, Trace
 
+pytestmark = pytest.mark.slow  # drawing takes its time
+
 GOLDEN = Path(__file__).parent / "golden" / "report"
 PAYLOADS = (
     "<script>alert(1)</script>",
