@@ -44,13 +44,13 @@ def build_report(
     trained: dict[str, Any] = {}
     if job is not None:
         plan = gate.load(place.store.get(PlanRow, job.row.plan_id))
-        near = _near_words(place, plan, runs)
-        comparison = replace(comparison, warnings=(*comparison.warnings, *near))
+        facts = _data_facts(place, plan, runs)
+        comparison = replace(comparison, warnings=(*comparison.warnings, *_near_words(facts)))
         trained = {
             "plan": plan,
             "actual": actual_of(job, plan),
             "curve": tuple(job.metrics()),
-            "data": _data_facts(place, plan, runs),
+            "data": facts,
         }
     view = ReportView(
         title=spec["title"],
@@ -78,9 +78,9 @@ def _spec(path: Path, title: str, seconds: Mapping[str, float] | None) -> dict[s
     return spec
 
 
-def _near_words(place: Place, plan: Plan, runs: Sequence[Run]) -> tuple[str, ...]:
+def _near_words(data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """The sentence that belongs beside a held-out figure: how many ask for facts that were trained on."""
-    facts = {row["fact"]: row["number"] for row in _data_facts(place, plan, runs)}
+    facts = {row["fact"]: row["number"] for row in data}
     held_out, near = facts[HELD_OUT], facts.get(NEAR)
     if not held_out or near is None:
         return ()

@@ -21,11 +21,11 @@ torch = pytest.importorskip("torch")
 
 from benchgen.errors import ConfigError, DataError, TrainingError  # noqa: E402
 from benchgen.models.chat import IGNORE  # noqa: E402
-from benchgen.models.embedded import embedded_model  # noqa: E402
+from benchgen.models.embedded import embedded_model, file_sha256  # noqa: E402
 from benchgen.models.local import LocalModel  # noqa: E402
 from benchgen.train import sft  # noqa: E402
 from benchgen.train.batches import Collator, pack, pad  # noqa: E402
-from benchgen.train.checkpoints import file_sha256, last_checkpoint, mark_whole  # noqa: E402
+from benchgen.train.checkpoints import last_checkpoint, mark_whole  # noqa: E402
 from benchgen.train.sft import SFTSettings, train_lora  # noqa: E402
 from benchgen.types import Request  # noqa: E402
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -65,9 +64,3 @@ def write_json(file: Path, value: Any) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     work.replace(file)
-
-
-def file_sha256(file: Path) -> str:
-    """Hex sha256 of a file's bytes."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

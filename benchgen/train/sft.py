@@ -21,10 +21,10 @@ from benchgen.errors import ConfigError, DataError, StateError, TrainingError
 from benchgen.models import quiet_libraries
 from benchgen.models.chat import IGNORE, encode_row, stop_ids
 from benchgen.models.device import Device
+from benchgen.models.embedded import file_sha256
 from benchgen.models.local import load_base, pick_device
 from benchgen.train.batches import Collator, packs_exactly
 from benchgen.train.checkpoints import (
-    file_sha256,
     last_checkpoint,
     mark_whole,
     save_adapter,
