@@ -138,18 +138,21 @@ def test_a_killed_worker_goes_on_and_lands_one_model(
 def test_a_second_worker_is_refused(ws: Workspace, bench: Benchmark, tiny_model: Path) -> None:
     run = ws.run(bench, "reference")
     plan = ws.plan("from_run", run=run, mode="distill", base_model=str(tiny_model), max_steps=2)
-    job = ws.confirm(plan, "yes")
-    with pytest.raises(StateError, match=r"running|queued"):
-        job.resume()
-    second = subprocess.run(
-        [sys.executable, "-m", "benchgen.worker", str(ws.path), str(job.id)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with jobs.device_lock(plan.plan.device["kind"]):  # the job's own worker waits, and holds its record
+        job = ws.confirm(plan, "yes")
+        wait_for(lambda: any("waiting for the device" in line for line in job.logs()))
+        with pytest.raises(StateError, match=r"running|queued"):
+            job.resume()
+        second = subprocess.run(
+            [sys.executable, "-m", "benchgen.worker", str(ws.path), str(job.id)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert second.returncode != 0
     assert "another process" in second.stdout + second.stderr
     job.wait()
+    assert job.state == "finished"
     assert ws.jobs().height == 1
 
 
