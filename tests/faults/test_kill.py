@@ -138,7 +138,8 @@ def test_a_killed_worker_goes_on_and_lands_one_model(
 def test_a_second_worker_is_refused(ws: Workspace, bench: Benchmark, tiny_model: Path) -> None:
     run = ws.run(bench, "reference")
     plan = ws.plan("from_run", run=run, mode="distill", base_model=str(tiny_model), max_steps=2)
-    with jobs.device_lock(plan.plan.device["kind"]):  # the job's own worker waits, and holds its record
+    # The job's own worker waits for the device, and holds its record meanwhile.
+    with jobs.device_lock(plan.plan.device["kind"]):
         job = ws.confirm(plan, "yes")
         wait_for(lambda: any("waiting for the device" in line for line in job.logs()))
         with pytest.raises(StateError, match=r"running|queued"):
