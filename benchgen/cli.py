@@ -311,6 +311,31 @@ def _publish(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
     return {"benchmark": bench.id, "state": bench.row.state, "link": bench.link}
 
 
+def _export(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    bench = ws.benchmark(_need(cfg, "benchmark_id"))
+    form = cfg.format or "codabench"
+    if form != "codabench":
+        raise InputError(f"format={form} is not known", got=form, allowed=["codabench"])
+    return {
+        "benchmark": bench.id,
+        "format": form,
+        "path": str(ws.export(bench, _need(cfg, "path"))),
+    }
+
+
+def _import(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    bench = ws.import_bundle(_need(cfg, "path"))
+    return {
+        "benchmark": bench.id,
+        "state": bench.row.state,
+        "name": bench.row.name,
+        "kind": bench.row.kind,
+        "questions": bench.row.questions,
+        "report": bench.row.spec["report"],
+        "link": bench.link,
+    }
+
+
 def _run(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
     bench = ws.benchmark(_need(cfg, "benchmark_id"))
     with screen.bar(f"{cfg.model.name} on {bench.row.name}") as progress:
@@ -400,7 +425,13 @@ def _stop(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
 
 
 def _compare(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
-    return ws.compare(_need(cfg, "runs"), baseline=cfg.baseline).to_dict()
+    runs = _need(cfg, "runs")
+    return ws.compare(runs, baseline=cfg.baseline, program=cfg.program).to_dict()
+
+
+def _rescore(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    run = ws.get_run(_one(_need(cfg, "run_id")))
+    return run.rescore(cfg.program or "latest").to_dict()
 
 
 def _report(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
@@ -457,6 +488,9 @@ ACTIONS: dict[str, Callable[[Workspace, config.Config, Screen], Result]] = {
     "confirm": _confirm,
     "logs": _logs,
     "stop": _stop,
+    "rescore": _rescore,
+    "export": _export,
+    "import": _import,
     "compare": _compare,
     "report": _report,
     "loop": _loop,

@@ -173,6 +173,8 @@ class Config:
     plan_id: int | None = None
     runs: list[int] = field(default_factory=list)
     baseline: int | None = None
+    program: str | None = None
+    """rescore, compare: the scoring program, latest, own or the first digits of one's sha256."""
     mode: str | None = None
     rows: int | None = None
     lines: int = 20

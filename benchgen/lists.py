@@ -20,7 +20,7 @@ def benchmarks(place: Place) -> pl.DataFrame:
 
 
 def runs(place: Place) -> pl.DataFrame:
-    """id, benchmark, model, state, right, scored, asked, score, low, high, seconds, link."""
+    """id, benchmark, model, state, right, scored, asked, score, low, high, strict, seconds, link."""
     names = {r.id: r.name for r in place.store.all(ModelRow)}
 
     def more(row: RunRow) -> dict[str, Any]:
@@ -33,6 +33,7 @@ def runs(place: Place) -> pl.DataFrame:
             **{k: s.get(k) for k in ("right", "scored", "asked", "score")},
             "low": low,
             "high": high,
+            "strict": (s.get("strict") or {}).get("score"),
             "seconds": row.seconds,
             "link": Run(place, row.id).link,
         }

@@ -18,12 +18,14 @@ import polars as pl
 
 from benchgen import jobs
 from benchgen.benchmark import registry
+from benchgen.benchmark.bundle import Bundle, packed_program
 from benchgen.compare.paired import RunView
 from benchgen.compare.report import BenchmarkView, benchmark_page
-from benchgen.errors import InputError, StateError, StoreError
+from benchgen.errors import ConfigError, InputError, StateError, StoreError
 from benchgen.models import catalogue
 from benchgen.plan import gate
 from benchgen.run import runner
+from benchgen.run.rescore import Rescoring, Scored, rescore
 from benchgen.rundata.select import frame
 from benchgen.store import (
     BenchmarkRow,
@@ -35,11 +37,14 @@ from benchgen.store import (
     now,
     read_jsonl,
     write_atomic,
+    write_jsonl,
 )
 from benchgen.types import Evaluation, Plan, Question, Trace, sha256
 
 PAGE = "index.html"
 QUESTIONS, EVALUATION, PROGRAM = "questions.jsonl", "evaluation.json", "program"
+FOREIGN = "foreign_scoring_program.zip"
+"""The scoring program of an imported bundle that is not one of ours: bytes, never unpacked to be run."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,40 @@ class Benchmark(_Record):
         """The score function of the benchmark's own program."""
         return registry.load_program(self.folder / PROGRAM, {self.row.program_sha256})
 
+    def program(self, name: str = "own") -> tuple[str, str, runner.Scorer]:
+        """(version, sha256, score function) of a program: `own`, `latest`, or one of this workspace.
+
+        Those that benchmarks here were frozen with are named by the beginning of their sha256.
+        """
+        known = {self.row.program_sha256: self.folder / PROGRAM}
+        newest = registry.program_sha256(registry.PROGRAM)
+        if name not in ("own", "latest"):
+            rows = self.place.store.all(BenchmarkRow, BenchmarkRow.state != "writing")
+            known |= {
+                row.program_sha256: Benchmark(self.place, row.id).folder / PROGRAM for row in rows
+            }
+        known |= {newest: registry.PROGRAM}
+        named = {"own": [self.row.program_sha256], "latest": [newest]}
+        found = named.get(name) or [sha for sha in known if len(name) > 5 and sha.startswith(name)]
+        if len(found) != 1:
+            raise ConfigError(
+                f"program={name} names no scoring program of this workspace",
+                got=name,
+                allowed=["latest", "own", *(sha[:12] for sha in known)],
+            )
+        score = registry.load_program(known[found[0]], {found[0]})
+        return registry.version_of(score), found[0], score
+
+    def bundle(self) -> Bundle:
+        """The benchmark as a bundle that travels; a foreign scoring program goes out as it came."""
+        foreign = self.folder / FOREIGN
+        if foreign.exists():
+            program = foreign.read_bytes()
+        else:
+            _ = self.scorer()  # raises if the frozen program was changed since
+            program = packed_program(registry.program_sources(self.folder / PROGRAM))
+        return Bundle(self.row.name, tuple(self.questions), self.evaluation, program)
+
     def view(self) -> BenchmarkView:
         """The benchmark as its page needs it."""
         row = self.row
@@ -109,6 +148,7 @@ class Benchmark(_Record):
             evaluation=self.evaluation,
             program_sha256=row.program_sha256,
             evaluation_sha256=row.evaluation_sha256,
+            notes=tuple(row.spec["report"].get("warnings") or ()),
         )
 
     def publish(self) -> Benchmark:
@@ -175,7 +215,7 @@ class Run(_Record):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """score, ci, right, scored, asked, by_category, by_status, tokens_in, tokens_out."""
+        """`metrics.summary`: score, ci, right, scored, asked, strict, by_category, by_status, tokens …"""
         self.check_finished()
         return self.row.summary  # type: ignore[no-any-return]
 
@@ -202,6 +242,20 @@ class Run(_Record):
         table = frame(self.questions, self.traces(), mode)
         return table if rows is None else table.head(rows)
 
+    def rescore(self, program: str = "latest") -> Rescoring:
+        """The stored replies under another scoring program beside the run's own verdicts.
+
+        `program` is latest, own, or the beginning of a sha256. The run stays as it is; the other
+        verdicts are kept in its folder.
+        """
+        self.check_finished()
+        bench = self.benchmark
+        version, sha, _ = bench.program("own")
+        own = Scored(version, sha, tuple(self.traces()))
+        found = rescore(self.id, self.questions, own, bench.program(program))
+        write_jsonl(self.folder / "rescored" / f"{found.other.sha256[:12]}.jsonl", found.lines())
+        return found
+
     def check_finished(self) -> None:
         """StateError unless the run is finished."""
         state = self.state
@@ -226,19 +280,23 @@ class Run(_Record):
         told["done"] = len(runner.load_traces(self.folder / "traces.jsonl"))
         return {**told, "error": self.row.error} if self.row.error else told
 
-    def view(self) -> RunView:
-        """The run as comparisons and pages need it."""
+    def view(self, program: str | None = None) -> RunView:
+        """The run as comparisons and pages need it, scored by its own program or by another one."""
         bench, model = self.benchmark, self.model.row
+        traces, sha = tuple(self.traces()), str(bench.row.program_sha256)
+        if program is not None:
+            other = self.rescore(program).other
+            traces, sha = other.traces, other.sha256
         return RunView(
             run_id=self.id,
             model=model.name,
             model_kind=model.kind,
             benchmark_id=bench.id,
             benchmark=bench.row.name,
-            program_sha256=bench.row.program_sha256,
+            program_sha256=sha,
             evaluation_sha256=bench.row.evaluation_sha256,
             questions=tuple(self.questions),
-            traces=tuple(self.traces()),
+            traces=traces,
             seen=frozenset(catalogue.seen_keys(self.place.store, model)),
             link=self.link,
         )

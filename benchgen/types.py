@@ -55,7 +55,12 @@ class Record:
 
 @dataclass(frozen=True)
 class Question(Record):
-    """One item. `target` by kind: mcq a letter; qa a list of accepted texts; the rest as their scorer says."""
+    """One item.
+
+    `target` by kind: mcq a letter, or a list of letters where several are right; qa a list of accepted
+    texts; numeric a number, or one as text; tool the expected calls `[{"name", "arguments"}]`, [] for
+    none; keypoints the points that an answer must make.
+    """
 
     kind: str
     prompt: str
@@ -70,18 +75,33 @@ class Question(Record):
     """Where the key follows from: facts of a table, a passage of a document."""
     template: str = ""
     """The author's template or task, so that two questions of one template are known as such."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """What its scorer is told beside the target: `rel_tol`, `tools`, `schema` … (scoring.OPTIONS)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "choices", tuple(self.choices))
 
     @property
     def target_text(self) -> str:
-        """The right answer as text: the right option's text for mcq, the first accepted text for qa."""
+        """The right answer as text.
+
+        mcq: the right option's text, several joined by "; "; qa: the first accepted text; numeric: the
+        number; tool: the calls as JSON; keypoints: the points, one a line.
+        """
         if self.kind == "mcq":
-            return self.choices[LETTERS.index(self.target)]
+            return "; ".join(self._right_options())
+        if self.kind == "tool":
+            return canonical(self.target)
+        if self.kind == "keypoints":
+            points = [p if isinstance(p, str) else p["text"] for p in self.target]
+            return "\n".join(points)
         if isinstance(self.target, list):
             return str(self.target[0]) if self.target else ""
         return str(self.target)
+
+    def _right_options(self) -> list[str]:
+        letters = self.target if isinstance(self.target, list) else [self.target]
+        return [self.choices[LETTERS.index(letter)] for letter in letters]
 
     @cached_property
     def key(self) -> str:
@@ -89,7 +109,7 @@ class Question(Record):
 
         16 hex digits; survives reordered options, renumbering and relabelled categories.
         """
-        target = [self.target_text] if self.kind == "mcq" else self.target
+        target = sorted(self._right_options()) if self.kind == "mcq" else self.target
         body = [self.kind, _normal(self.prompt), sorted(map(_normal, self.choices)), target]
         return sha256(body)[:16]
 
@@ -170,6 +190,8 @@ class Trace(Record):
     correct: bool | None
     """None = not measured; never counted as wrong."""
     value: float | None
+    strict: bool | None = None
+    """Right, and in exactly the form that was asked for; None where not measured."""
     finish_reason: str = "stop"
     tokens_in: int = 0
     tokens_out: int = 0

@@ -21,17 +21,20 @@ import polars as pl
 import sqlalchemy as sa
 
 from benchgen import config, jobs, lists
-from benchgen.author.table import Draft, write_benchmark
+from benchgen.author.table import write_benchmark
+from benchgen.author.write import Draft, fault
 from benchgen.benchmark import registry
+from benchgen.benchmark.bundle import read_bundle, write_bundle
 from benchgen.benchmark.prompts import worked_answer
 from benchgen.compare.paired import Comparison, compare_runs
 from benchgen.compare.report import benchmark_page, run_page
-from benchgen.errors import ConfigError, InputError, StateError
+from benchgen.errors import ConfigError, DataError, InputError, StateError
 from benchgen.models import catalogue
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.plan import gate, planner
 from benchgen.records import (
     EVALUATION,
+    FOREIGN,
     PAGE,
     PROGRAM,
     QUESTIONS,
@@ -62,6 +65,10 @@ from benchgen.types import Plan, Trace, sha256
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 Convert = Callable[[str, int, int], None]
+_FOREIGN_NOTE = (
+    "the bundle's scoring program is not one of benchgen's: it is kept and goes out again on export, "
+    "is never run, and benchgen's newest program scores instead"
+)
 AUTHORS: Mapping[str, Callable[[config.BenchmarkConfig, frozenset[str]], Draft]] = {
     "table": write_benchmark,
 }
@@ -97,6 +104,10 @@ class Workspace:
     def sibling(self, benchmark: Benchmark | int) -> Draft:
         """Questions of the same make as a benchmark's, none of them in any benchmark of this workspace."""
         bench = benchmark if isinstance(benchmark, Benchmark) else self.benchmark(benchmark)
+        if not bench.row.spec["config"]:
+            raise StateError(
+                f"benchmark {bench.id} was imported: no author here can write more of it"
+            )
         made_from = dict(bench.row.spec["config"])
         evaluation = config.EvaluationConfig(**made_from.pop("evaluation"))
         spec = config.BenchmarkConfig(**made_from, evaluation=evaluation)
@@ -127,6 +138,15 @@ class Workspace:
 
     def create(self, draft: Draft) -> Benchmark:
         """A benchmark in state draft, with the scoring program and evaluation frozen into it."""
+        return self._freeze(draft)
+
+    def _freeze(
+        self,
+        draft: Draft,
+        program: Mapping[str, bytes] | None = None,
+        foreign: bytes | None = None,
+    ) -> Benchmark:
+        """The benchmark with the newest scoring program, or this trusted one, and beside it a foreign one."""
         kinds = sorted({q.kind for q in draft.questions})
         row = self.store.add(
             BenchmarkRow(
@@ -147,11 +167,43 @@ class Workspace:
             "evaluation_sha256": registry.write_evaluation(
                 bench.folder / EVALUATION, draft.evaluation
             ),
-            "program_sha256": registry.copy_program(bench.folder / PROGRAM),
+            "program_sha256": registry.copy_program(bench.folder / PROGRAM, program),
         }
+        if foreign is not None:
+            write_atomic(bench.folder / FOREIGN, foreign)
         self.store.change(BenchmarkRow, row.id, "writing", state="draft", **hashes)
         write_atomic(bench.folder / PAGE, benchmark_page(bench.view()))
         return bench
+
+    def export(self, benchmark: Benchmark | int, path: str | Path) -> Path:
+        """Path of the Codabench bundle written: questions, prompts, evaluation and scoring program."""
+        bench = benchmark if isinstance(benchmark, Benchmark) else self.benchmark(benchmark)
+        write_bundle(bench.bundle(), Path(path))
+        return Path(path)
+
+    def import_bundle(self, path: str | Path) -> Benchmark:
+        """A draft made of a bundle. No line of the bundle's scoring program is run.
+
+        A program that is a released one, or that this workspace froze, stays the benchmark's own. Any
+        other is kept as it is, goes out again on export, and the newest program scores instead.
+        DataError where a question does not accept its own worked answer.
+        """
+        bundle = read_bundle(Path(path))
+        for number, question in enumerate(bundle.questions, start=1):
+            if reason := fault(question, bundle.evaluation):
+                raise DataError(
+                    f"{path}: question {number} cannot be used: {reason}", got=question.key
+                )
+        sources = bundle.sources()
+        sha = registry.sources_sha256(sources)
+        frozen = [row.program_sha256 for row in self.store.all(BenchmarkRow)]
+        trusted = sha in registry.trusted_programs(frozen)
+        warnings = [] if trusted else [f"{_FOREIGN_NOTE}: {', '.join(sources) or 'no Python file'}"]
+        report = {"decisions": [f"read from the bundle {Path(path).name}"], "warnings": warnings}
+        draft = Draft(bundle.name, bundle.questions, bundle.evaluation, report=report)
+        if trusted:
+            return self._freeze(draft, program=sources)
+        return self._freeze(draft, foreign=bundle.program)
 
     def benchmark(self, id: int) -> Benchmark:
         """The benchmark with this id."""
@@ -436,13 +488,20 @@ class Workspace:
 
     # -------------------------------------------------------------------------------- look-ups
 
-    def compare(self, runs: Sequence[Run | int], baseline: Run | int | None = None) -> Comparison:
+    def compare(
+        self,
+        runs: Sequence[Run | int],
+        baseline: Run | int | None = None,
+        *,
+        program: str | None = None,
+    ) -> Comparison:
         """Scores side by side with intervals, and paired differences from the baseline.
 
         Without one, the baseline is the first base model among the runs that share its questions.
+        `program` scores all of them with one program (`Run.rescore`) instead of each with its own.
         """
         first = baseline.id if isinstance(baseline, Run) else baseline
-        return compare_runs([r.view() for r in self._finished(runs)], baseline=first)
+        return compare_runs([r.view(program) for r in self._finished(runs)], baseline=first)
 
     def report(
         self,
@@ -467,7 +526,7 @@ class Workspace:
         return lists.benchmarks(self.place)
 
     def runs(self) -> pl.DataFrame:
-        """id, benchmark, model, state, right, scored, asked, score, low, high, seconds, link."""
+        """id, benchmark, model, state, right, scored, asked, score, low, high, strict, seconds, link."""
         return lists.runs(self.place)
 
     def models(self) -> pl.DataFrame:

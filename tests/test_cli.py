@@ -116,6 +116,26 @@ def test_dataset_files(ran: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_bundle_goes_out_and_comes_back(ran: Command, tmp_path: Path) -> None:
+    path = tmp_path / "b.zip"
+    code, told = ran("export", "benchmark_id=1", f"path={path}")
+    assert (code, told) == (0, {"benchmark": 1, "format": "codabench", "path": str(path)})
+    code, told = ran("import", f"path={path}")
+    assert (code, told["benchmark"], told["state"], told["questions"]) == (0, 2, "draft", 6)
+
+
+@pytest.mark.slow
+def test_stored_replies_are_scored_again_and_both_scores_told(ran: Command) -> None:
+    code, told = ran("rescore", "run_id=1")
+    assert code == 0
+    assert [(s["own"], s["right"], s["asked"]) for s in told["scores"]] == [
+        (True, 6, 6),
+        (False, 6, 6),
+    ]
+    assert told["changed"] == {}
+
+
+@pytest.mark.slow
 def test_a_sweep_runs_every_element(ran: Command) -> None:
     assert ran("run", "benchmark_id=1", "model=reference", "seed=1,2", "-m")[0] == 0
     assert [r["id"] for r in ran("runs")[1]["runs"]] == [1, 2, 3]
@@ -188,6 +208,12 @@ BAD = [
     (["dataset", "run_id=1", "mode=all", "rows=-1"], "rows=-1"),
     (["report", "runs=[1,1]"], "each once"),
     (["run", "benchmark=1", "model=reference"], "benchmark_id=1"),
+    (["rescore", "run_id=1", "program=nope"], "latest"),
+    (["rescore", "run_id=9"], "no run 9"),
+    (["export", "benchmark_id=1", "format=zip", "path=b.zip"], "codabench"),
+    (["export", "benchmark_id=1", "path=absent/b.zip"], "absent"),
+    (["import", "path=absent.zip"], "absent.zip"),
+    (["import", "path=."], "cannot be read"),
 ]
 
 

@@ -403,7 +403,9 @@ def poisoned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("poisoned")
     write_report(view, folder)
     (folder / "run.html").write_text(run_page(runs[1]), encoding="utf-8")
-    bench = BenchmarkView(1, bad, bad, asked, Evaluation(system=bad, stop=PAYLOADS), bad, bad, bad)
+    bench = BenchmarkView(
+        1, bad, bad, asked, Evaluation(system=bad, stop=PAYLOADS), bad, bad, (bad,)
+    )
     (folder / "benchmark.html").write_text(benchmark_page(bench), encoding="utf-8")
     return folder
 

@@ -18,11 +18,17 @@ from benchgen import scoring
 from benchgen.benchmark import registry
 from benchgen.benchmark.program import mcq, qa
 from benchgen.scoring import Score, reward, score
-from benchgen.types import STATUSES
+from benchgen.types import KINDS, STATUSES
 
 CASES = [
     json.loads(line)
     for line in (Path(__file__).parent / "cases" / "scoring.jsonl").read_text("utf-8").splitlines()
+]
+OWN = Path(__file__).parent / "cases" / "scoring_own"
+EVERY_CASE = CASES + [
+    json.loads(line)
+    for path in sorted(OWN.glob("*.jsonl"))
+    for line in path.read_text("utf-8").splitlines()
 ]
 CELL = ["Nucleus", "Ribosome", "Chloroplast", "Vacuole"]
 TREND = ["increase", "increase then decrease", "decrease", "stay the same"]
@@ -415,18 +421,27 @@ TEXTS: list[tuple[str, str, bool]] = [
 ]
 
 
+def parts_of(case: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """(kind, parts of the question and reply, options) of one row of the cases file."""
+    options = dict(case.get("params") or {})
+    finish = options.pop("finish_reason", None) or case.get("finish_reason", "stop")
+    if "judge_reply" in options:
+        said = options.pop("judge_reply")
+        options["judge"] = lambda prompt: said
+    kind = {"exact": "qa", "mcq_pair": "mcq"}.get(case["kind"], case["kind"])
+    parts = {
+        "reply": case["output"] if "output" in case else case["reply"],
+        "target": case["target"],
+        "choices": case.get("choices") or case.get("options"),
+        "finish_reason": finish,
+    }
+    return kind, parts, options
+
+
 def scored_case(case: dict[str, Any]) -> Score:
     """The verdict on one row of the cases file."""
-    params = dict(case.get("params") or {})
-    finish = params.pop("finish_reason", None) or case.get("finish_reason", "stop")
-    return score(
-        "qa" if case["kind"] == "exact" else "mcq",
-        reply=case["output"] if "output" in case else case["reply"],
-        target=case["target"],
-        choices=case.get("choices") or case.get("options"),
-        finish_reason=finish,
-        **params,
-    )
+    kind, parts, options = parts_of(case)
+    return score(kind, **parts, **options)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
@@ -434,11 +449,13 @@ def test_collected_cases_are_read_as_a_person_reads_them(case: dict[str, Any]) -
     verdict = scored_case(case)
     if case["kind"] == "mcq_pair":
         assert verdict.extracted == case["extracted"]
-        if "status" in case:
-            same = {"invalid": {"no_answer"}, "no_answer": {"no_answer", "empty"}}
-            assert verdict.status in same.get(case["status"], {case["status"]})
     else:
         assert (verdict.correct is True) == case["expected"]
+    if "status" in case:
+        same = {"invalid": {"no_answer"}, "no_answer": {"no_answer", "empty"}}
+        assert verdict.status in same.get(case["status"], {case["status"]})
+    assert (verdict.strict is None) == (verdict.correct is None)
+    assert verdict.correct or not verdict.strict
 
 
 @pytest.mark.parametrize(("choices", "reply", "label"), FLAT)
@@ -559,8 +576,8 @@ def test_a_crash_of_the_scorer_is_not_measured(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_unknown_kinds_and_options_are_refused_by_name() -> None:
-    with pytest.raises(ValueError, match=r"'numeric'.*mcq, qa"):
-        score("numeric", reply="1", target=1)
+    with pytest.raises(ValueError, match=r"'essay'.*mcq, qa, numeric, tool, keypoints"):
+        score("essay", reply="1", target=1)
     with pytest.raises(ValueError, match="mutli"):
         score("mcq", reply="A", target="A", choices=CELL, mutli=True)
 
@@ -737,6 +754,16 @@ def test_time_is_linear_in_hostile_text(unit: str) -> None:
     assert time.process_time() - started < 3  # a quadratic pattern takes minutes
 
 
+@pytest.mark.parametrize("filler", ["so many words ", "9", "答", "<think>hm</think>\n"])
+def test_of_a_huge_reply_both_ends_are_read(filler: str) -> None:
+    middle = filler * (10_000_000 // len(filler))
+    said = score("mcq", reply=f"{middle}\nAnswer: C", target="C", choices=PLANETS)
+    assert said.correct is True
+    thought = score("mcq", reply=f"<think>{middle}</think>Answer: C", target="C", choices=PLANETS)
+    assert thought.correct is True
+    assert score("mcq", reply=middle, target="C", choices=PLANETS).correct is False
+
+
 # --- the three uses --------------------------------------------------------------------------
 
 
@@ -744,30 +771,27 @@ def test_function_reward_and_codabench_program_agree(tmp_path: Path) -> None:
     for folder in ("ref", "res"):
         (tmp_path / "in" / folder).mkdir(parents=True)
     questions, predictions, direct, rewards = [], [], [], []
-    for case in CASES:
-        verdict = scored_case(case)
-        params = dict(case.get("params") or {})
-        finish = params.pop("finish_reason", None) or case.get("finish_reason", "stop")
-        kind = "qa" if case["kind"] == "exact" else "mcq"
-        choices = case.get("choices") or case.get("options")
-        reply = case["output"] if "output" in case else case["reply"]
-        questions.append(
-            {
-                "key": case["id"],
-                "kind": kind,
-                "target": case["target"],
-                "choices": choices,
-                "options": params,
-            }
-        )
-        predictions.append({"key": case["id"], "reply": reply, "finish_reason": finish})
-        direct.append((case["id"], verdict.correct, verdict.extracted, verdict.status))
-        columns = {name: [value] for name, value in params.items()}
+    for case in EVERY_CASE:
+        kind, parts, options = parts_of(case)
+        reply, finish = parts["reply"], parts["finish_reason"]
+        verdict = score(kind, **parts, **options)
+        columns = {name: [value] for name, value in options.items()}
         for completion in (reply, [{"role": "assistant", "content": reply}]):
             given = reward(
-                [completion], [case["target"]], [kind], [choices], finish_reason=[finish], **columns
+                [completion],
+                [parts["target"]],
+                [kind],
+                [parts["choices"]],
+                finish_reason=[finish],
+                **columns,
             )
-            rewards.append(given == [verdict.value])
+            rewards.append((case["id"], given == [verdict.value]))
+        if "judge" in options:  # a judge is a function: no file holds one
+            continue
+        known = {"target": parts["target"], "choices": parts["choices"], "options": options}
+        questions.append({"key": case["id"], "kind": kind, **known})
+        predictions.append({"key": case["id"], "reply": reply, "finish_reason": finish})
+        direct.append((case["id"], verdict.correct, verdict.extracted, verdict.status))
     for name, rows in (("ref/questions", questions), ("res/predictions", predictions[::-1])):
         path = tmp_path / "in" / f"{name}.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
@@ -786,14 +810,15 @@ def test_function_reward_and_codabench_program_agree(tmp_path: Path) -> None:
         json.loads(x) for x in (tmp_path / "out" / "verdicts.jsonl").read_text("utf-8").splitlines()
     ]
     assert [(r["key"], r["correct"], r["extracted"], r["status"]) for r in rows] == direct
-    assert all(rewards)
+    assert [name for name, same in rewards if not same] == []
     scores = json.loads((tmp_path / "out" / "scores.json").read_text("utf-8"))
     measured = [correct for _, correct, _, _ in direct if correct is not None]
     assert scores == {
         "accuracy": sum(measured) / len(measured),
         "right": sum(measured),
         "scored": len(measured),
-        "asked": len(CASES),
+        "asked": len(direct),
+        "strict": sum(row["strict"] is True for row in rows),
     }
 
 
@@ -811,7 +836,7 @@ def test_a_missing_prediction_is_not_measured(tmp_path: Path) -> None:
     ]
     subprocess.run(command, check=True)
     scores = json.loads((tmp_path / "out" / "scores.json").read_text("utf-8"))
-    assert scores == {"accuracy": None, "right": 0, "scored": 0, "asked": 1}
+    assert scores == {"accuracy": None, "right": 0, "scored": 0, "asked": 1, "strict": 0}
 
 
 def test_unusable_input_is_one_line_and_writes_nothing(tmp_path: Path) -> None:
@@ -850,4 +875,75 @@ def test_the_program_imports_the_standard_library_only() -> None:
 
 
 def test_the_newest_program_is_the_one_exported() -> None:
-    assert scoring.KINDS.keys() == {"mcq", "qa"}
+    assert tuple(scoring.KINDS) == KINDS
+
+
+STRICT: list[tuple[str, str, Any, dict[str, Any]]] = [
+    ("mcq", "Answer: C", "C", {"choices": PLANETS}),
+    ("mcq", "C", "C", {"choices": PLANETS}),
+    ("mcq", "It is red.\nAnswer: C\n", "C", {"choices": PLANETS}),
+    ("mcq", "<think>B?</think>\n\nAnswer: C", "C", {"choices": PLANETS}),
+    ("mcq", "Answer: Mars", "C", {"choices": PLANETS}),
+    ("mcq", "Answer: A, C", ["A", "C"], {"choices": EVEN}),
+    ("qa", "Answer: Mars", ["mars", "Mars"], {}),
+    ("qa", '{"a": 1}', '{"a": 1}', {"format": "json"}),
+    ("numeric", "Answer: 42", 42, {}),
+    ("numeric", "-0.5", "-1/2", {}),
+    (
+        "tool",
+        '<tool_call>{"name": "f", "arguments": {}}</tool_call>',
+        [{"name": "f", "arguments": {}}],
+        {},
+    ),
+    ("tool", "No function fits.", [], {}),
+]
+LOOSE: list[tuple[str, str, Any, dict[str, Any]]] = [
+    ("mcq", "**Answer: C**", "C", {"choices": PLANETS}),
+    ("mcq", "The answer is C", "C", {"choices": PLANETS}),
+    ("mcq", "answer: C", "C", {"choices": PLANETS}),
+    ("mcq", "Answer: C. Mars", "C", {"choices": PLANETS}),
+    ("mcq", "Answer: C\nI hope this helps!", "C", {"choices": PLANETS}),
+    ("mcq", "Answer: mars", "C", {"choices": PLANETS}),
+    ("qa", "Answer: the mars", ["Mars"], {}),
+    ("qa", '```json\n{"a": 1}\n```', '{"a": 1}', {"format": "json"}),
+    ("numeric", "Answer: $42", 42, {}),
+    ("numeric", r"\boxed{42}", 42, {}),
+    ("numeric", "Answer: 1,000", 1000, {}),
+    ("tool", '{"name": "f", "arguments": {}}', [{"name": "f", "arguments": {}}], {}),
+]
+
+
+@pytest.mark.parametrize(("kind", "reply", "target", "more"), STRICT)
+def test_the_form_asked_for_is_strictly_right(
+    kind: str, reply: str, target: Any, more: dict[str, Any]
+) -> None:
+    verdict = score(kind, reply=reply, target=target, **more)
+    assert (verdict.correct, verdict.strict) == (True, True)
+
+
+@pytest.mark.parametrize(("kind", "reply", "target", "more"), LOOSE)
+def test_a_right_answer_in_another_form_is_right_and_not_strictly(
+    kind: str, reply: str, target: Any, more: dict[str, Any]
+) -> None:
+    verdict = score(kind, reply=reply, target=target, **more)
+    assert (verdict.correct, verdict.strict) == (True, False)
+
+
+def test_wrong_and_unmeasured_are_so_strictly_too() -> None:
+    assert score("mcq", reply="Answer: A", target="C", choices=PLANETS).strict is False
+    assert (
+        score("mcq", reply=None, target="C", choices=PLANETS, finish_reason="error").strict is None
+    )
+    cut = score(
+        "mcq", reply="Answer: C\nBecause", target="C", choices=PLANETS, finish_reason="length"
+    )
+    assert (cut.correct, cut.strict) == (True, False)
+
+
+def test_calls_beside_the_text_are_in_form() -> None:
+    call = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages = [{"role": "assistant", "content": None, "tool_calls": [call]}]
+    target = [{"name": "f", "arguments": {}}]
+    verdict = score("tool", reply=None, target=target, messages=messages)
+    assert (verdict.correct, verdict.strict) == (True, True)
+    assert reward([messages], [target], "tool") == [1.0]

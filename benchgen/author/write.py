@@ -119,12 +119,15 @@ def fault(question: Question, evaluation: Evaluation) -> str:
 
 def _options_fault(question: Question) -> str:
     number = len(question.choices)
-    if question.target not in list(LETTERS[:number]):
+    letters = question.target if isinstance(question.target, list) else [question.target]
+    if not letters or any(letter not in list(LETTERS[:number]) for letter in letters):
         return f"the target is not one of the {number} options' letters"
     if len({_alike(text) for text in question.choices}) < number or not all(
         map(_alike, question.choices)
     ):
         return "an option is empty, or two are the same but for case, spaces or character forms"
+    if isinstance(question.target, list):
+        return ""
     right = [
         letter
         for letter, text in zip(LETTERS, question.choices, strict=False)
@@ -141,6 +144,7 @@ def _scored(question: Question, reply: str) -> bool | None:
         reply=reply,
         target=question.target,
         choices=list(question.choices) or None,
+        **question.options,
     ).correct
 
 
@@ -155,14 +159,50 @@ def balance(questions: Sequence[Question], seed: int = 0) -> tuple[Question, ...
     """
     rng = random.Random(f"{seed} letters")
     decks: dict[int, list[int]] = {}
-    for number, how_many in sorted(Counter(len(q.choices) for q in questions if q.choices).items()):
+    dealt = [q for q in questions if _one_letter(q)]
+    for number, how_many in sorted(Counter(len(q.choices) for q in dealt).items()):
         first = list(range(number))
         rng.shuffle(first)
         decks[number] = [first[i % number] for i in range(how_many)]
         rng.shuffle(decks[number])
-    return tuple(
-        _moved(q, decks[len(q.choices)].pop()) if q.kind == "mcq" else q for q in questions
-    )
+    return tuple(_moved(q, decks[len(q.choices)].pop()) if _one_letter(q) else q for q in questions)
+
+
+def even(
+    questions: Sequence[Question], stays: Callable[[Question], bool] = lambda question: False
+) -> tuple[Question, ...]:
+    """As `balance`, but of a person's own questions as few as possible are touched, the last ones first.
+
+    `stays` names those whose options must keep their places. Letters that cannot be made even with
+    them in place come as near as they can.
+    """
+    found = list(questions)
+    sizes = {len(q.choices) for q in questions if _one_letter(q)}
+    for size in sorted(sizes):
+        places = [i for i, q in enumerate(found) if _one_letter(q) and len(q.choices) == size]
+        at: dict[int, list[int]] = {letter: [] for letter in range(size)}
+        for place in places:
+            at[LETTERS.index(found[place].target)].append(place)
+        fewest, more = divmod(len(places), size)
+        fullest = sorted(at, key=lambda letter: (-len(at[letter]), letter))
+        wanted = {letter: fewest + (rank < more) for rank, letter in enumerate(fullest)}
+        spare = [
+            place
+            for letter in fullest
+            for place in [p for p in reversed(at[letter]) if not stays(found[p])][
+                : max(0, len(at[letter]) - wanted[letter])
+            ]
+        ]
+        for letter in sorted(at):
+            for _ in range(max(0, wanted[letter] - len(at[letter]))):
+                if spare:
+                    place = spare.pop()
+                    found[place] = _moved(found[place], letter)
+    return tuple(found)
+
+
+def _one_letter(question: Question) -> bool:
+    return question.kind == "mcq" and isinstance(question.target, str)
 
 
 def _moved(question: Question, to: int) -> Question:
@@ -175,7 +215,7 @@ def _moved(question: Question, to: int) -> Question:
 
 def _report(questions: Sequence[Question], rejected: Sequence[Rejected]) -> dict[str, list[str]]:
     decisions = []
-    letters = Counter(q.target for q in questions if q.kind == "mcq")
+    letters = Counter(q.target for q in questions if _one_letter(q))
     if letters:
         shown = ", ".join(f"{letter} {letters[letter]}" for letter in sorted(letters))
         decisions.append(f"options reordered so that correct letters are even: {shown}")

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from benchgen.errors import ConfigError
-from benchgen.types import LETTERS, Evaluation, Message, Question
+from benchgen.types import KINDS, LETTERS, Evaluation, Message, Question, canonical
 
 OPTION_FORMS = ("letters", "names")
 INSTRUCT_IN = ("user", "system")
@@ -32,10 +32,20 @@ class Wording:
         default_factory=lambda: {
             "letters": "End with a line 'Answer: LETTER'",
             "names": "End with a line 'Answer: NAME'",
+            "several letters": "End with a line 'Answer: LETTERS', with ',' between them",
+            "several names": "End with a line 'Answer: NAMES', with ';' between them",
             "qa": "End with a line 'Answer: TEXT'",
+            "numeric": "End with a line 'Answer: NUMBER'",
+            "tool": "To call a function, write "
+            '<tool_call>{"name": NAME, "arguments": {"NAME": VALUE}}</tool_call>, nothing else. '
+            "If none is needed, answer in words.",
+            "keypoints": "",
         }
     )
     answer: str = "Answer: {answer}"
+    tools: str = "Functions:"
+    """Before the definitions, one a line as JSON."""
+    call: str = "<tool_call>{call}</tool_call>"
 
 
 RENDERERS: Mapping[int, Wording] = {1: Wording()}
@@ -46,29 +56,43 @@ def render(question: Question, evaluation: Evaluation) -> tuple[Message, ...]:
     wording = _wording(evaluation)
     form = _form(question, evaluation)
     parts = [question.prompt.strip()]
-    if form == "letters":
+    if form.endswith("letters"):
         parts += [
             wording.option.format(letter=letter, text=text)
             for letter, text in zip(LETTERS, question.choices, strict=False)
         ]
-    elif form == "names":
+    elif form.endswith("names"):
         parts.append(wording.choose.format(options=_joined(question.choices, wording)))
+    elif form == "tool":
+        parts += [wording.tools, *map(canonical, question.options.get("tools") or ())]
     if evaluation.instruct_in not in INSTRUCT_IN:
         place = evaluation.instruct_in
         raise ConfigError("unknown place of the instruction", got=place, allowed=list(INSTRUCT_IN))
     line = evaluation.instruction or wording.last_line[form]
     system = [evaluation.system] if evaluation.system else []
-    (system if evaluation.instruct_in == "system" else parts).append(line)
+    if line:
+        (system if evaluation.instruct_in == "system" else parts).append(line)
     user = {"role": "user", "content": "\n".join(parts)}
     return ({"role": "system", "content": " ".join(system)}, user) if system else (user,)
 
 
 def worked_answer(question: Question, evaluation: Evaluation) -> str:
-    """The rationale, if there is one, and a last line `Answer: X` in the form that `render` asks for."""
-    form = _form(question, evaluation)
-    answer = str(question.target) if form == "letters" else question.target_text
-    line = _wording(evaluation).answer.format(answer=answer)
-    return f"{question.rationale.strip()}\n{line}" if question.rationale.strip() else line
+    """What a right reply looks like, in the form that `render` asks for.
+
+    The rationale, if there is one, and a last line `Answer: X`; for tools the calls alone, or the
+    rationale where no call is right; for key points the rationale, else the points.
+    """
+    form, wording = _form(question, evaluation), _wording(evaluation)
+    rationale = question.rationale.strip()
+    if form == "tool":
+        calls = [wording.call.format(call=canonical(call)) for call in question.target]
+        return "\n".join(calls) or rationale or "No function is needed for this."
+    if form == "keypoints":
+        return rationale or question.target_text
+    letters = question.target if isinstance(question.target, list) else [question.target]
+    answer = ", ".join(letters) if form.endswith("letters") else question.target_text
+    line = wording.answer.format(answer=answer)
+    return f"{rationale}\n{line}" if rationale else line
 
 
 def _wording(evaluation: Evaluation) -> Wording:
@@ -83,13 +107,11 @@ def _wording(evaluation: Evaluation) -> Wording:
 
 
 def _form(question: Question, evaluation: Evaluation) -> str:
-    """'letters', 'names' or 'qa': how the answer is asked for."""
-    if question.kind == "qa":
-        return "qa"
+    """How the answer is asked for: a key of `Wording.last_line`."""
+    if question.kind != "mcq" and question.kind in KINDS:
+        return question.kind
     if question.kind != "mcq":
-        raise ConfigError(
-            "this kind of question cannot be asked yet", got=question.kind, allowed=["mcq", "qa"]
-        )
+        raise ConfigError("unknown kind of question", got=question.kind, allowed=list(KINDS))
     if evaluation.options not in OPTION_FORMS:
         raise ConfigError(
             "unknown form of options", got=evaluation.options, allowed=list(OPTION_FORMS)
@@ -98,7 +120,8 @@ def _form(question: Question, evaluation: Evaluation) -> str:
         raise ConfigError(
             "a multiple choice question needs 2 to 26 options", got=len(question.choices)
         )
-    return evaluation.options
+    several = "several " if isinstance(question.target, list) else ""
+    return several + evaluation.options
 
 
 def _joined(choices: tuple[str, ...], wording: Wording) -> str:

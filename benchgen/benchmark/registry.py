@@ -16,7 +16,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -31,7 +31,7 @@ _PREFIX = "benchgen_frozen_program_"
 
 def program_sha256(folder: Path) -> str:
     """Hex sha256 over the sorted relative names and the bytes of the folder's Python files."""
-    return _sha256_of(_sources(folder))
+    return sources_sha256(program_sources(folder))
 
 
 def released(path: Path = PROGRAM / "released.json") -> list[dict[str, str]]:
@@ -45,11 +45,26 @@ def trusted_programs(frozen_here: Iterable[str] = ()) -> set[str]:
     return {entry["sha256"] for entry in released()} | set(frozen_here)
 
 
-def copy_program(to: Path) -> str:
-    """The sha256 of the newest program, after its Python files were copied to the new folder `to`."""
+def program_sources(folder: Path = PROGRAM) -> dict[str, bytes]:
+    """{relative POSIX name: bytes} of every Python file, sorted by name."""
+    files = sorted(p for p in folder.rglob("*.py") if p.is_file() and not p.is_symlink())
+    sources = {p.relative_to(folder).as_posix(): p.read_bytes() for p in files}
+    if f"{ENTRY}.py" not in sources:
+        raise StoreError("no scoring program there: a folder with score.py", got=str(folder))
+    return dict(sorted(sources.items()))
+
+
+def sources_sha256(sources: Mapping[str, bytes]) -> str:
+    """What `program_sha256` gives for a folder of these files."""
+    # Hashing each file first keeps names and contents apart: no two folders share a byte stream.
+    return sha256([[name, sha256(source)] for name, source in sorted(sources.items())])
+
+
+def copy_program(to: Path, sources: Mapping[str, bytes] | None = None) -> str:
+    """The sha256 of a program, the newest one by default, after its files were written to the new folder."""
     if to.exists():
         raise StoreError("the folder for the scoring program exists already", got=str(to))
-    sources = _sources(PROGRAM)
+    sources = dict(sources or program_sources(PROGRAM))
     to.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=f".{to.name}-", dir=to.parent))
     try:
@@ -61,7 +76,7 @@ def copy_program(to: Path) -> str:
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    return _sha256_of(sources)
+    return sources_sha256(sources)
 
 
 def load_program(folder: Path, trusted: set[str]) -> Callable[..., Any]:
@@ -69,8 +84,8 @@ def load_program(folder: Path, trusted: set[str]) -> Callable[..., Any]:
 
     The same program is loaded once a process, under a module name of its own.
     """
-    sources = _sources(folder)
-    sha = _sha256_of(sources)
+    sources = program_sources(folder)
+    sha = sources_sha256(sources)
     if sha not in trusted:
         raise StateError(
             "this scoring program is neither a released one nor frozen by this workspace, "
@@ -85,6 +100,11 @@ def load_program(folder: Path, trusted: set[str]) -> Callable[..., Any]:
     return function
 
 
+def version_of(score: Callable[..., Any]) -> str:
+    """The version that the program of a loaded `score` function gives itself."""
+    return str(getattr(sys.modules[score.__module__], "VERSION", "unknown"))
+
+
 def write_evaluation(path: Path, evaluation: Evaluation) -> str:
     """The sha256 of the file written: `evaluation.json`, data only."""
     text = json.dumps(evaluation.to_dict(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
@@ -93,11 +113,11 @@ def write_evaluation(path: Path, evaluation: Evaluation) -> str:
 
 def read_evaluation(path: Path, sha: str | None = None) -> Evaluation:
     """The evaluation in that file; StoreError if it is not the file that was frozen."""
-    data = _parsed(_checked(path, sha), path)
+    data = _parsed(_checked(path, sha), path.name)
     try:
         return Evaluation.from_dict(data)
     except TypeError as error:
-        raise _newer(path, error) from error
+        raise _newer(path.name, error) from error
 
 
 def write_questions(path: Path, questions: Sequence[Question]) -> str:
@@ -108,34 +128,25 @@ def write_questions(path: Path, questions: Sequence[Question]) -> str:
 
 def read_questions(path: Path, sha: str | None = None) -> list[Question]:
     """The questions of that file, in order; StoreError if the file or a key is not what was frozen."""
+    return parse_questions(_checked(path, sha), path.name)
+
+
+def parse_questions(data: bytes, name: str) -> list[Question]:
+    """The questions of such a file's bytes; StoreError where a line or its key is not right."""
     questions = []
-    for number, line in enumerate(_checked(path, sha).split(b"\n"), start=1):
+    for number, line in enumerate(data.split(b"\n"), start=1):
         if not line.strip():
             continue
-        data = _parsed(line, path, number)
-        key = data.pop("key", None)
+        fields = _parsed(line, name, number)
+        key = fields.pop("key", None)
         try:
-            question = Question.from_dict(data)
+            question = Question.from_dict(fields)
         except TypeError as error:
-            raise _newer(path, error) from error
+            raise _newer(name, error) from error
         if key != question.key:
-            raise StoreError(f"{path.name} line {number}: the key is not that of the question")
+            raise StoreError(f"{name} line {number}: the key is not that of the question")
         questions.append(question)
     return questions
-
-
-def _sources(folder: Path) -> dict[str, bytes]:
-    """{relative POSIX name: bytes} of every Python file, sorted by name."""
-    files = sorted(p for p in folder.rglob("*.py") if p.is_file() and not p.is_symlink())
-    sources = {p.relative_to(folder).as_posix(): p.read_bytes() for p in files}
-    if f"{ENTRY}.py" not in sources:
-        raise StoreError("no scoring program there: a folder with score.py", got=str(folder))
-    return dict(sorted(sources.items()))
-
-
-def _sha256_of(sources: dict[str, bytes]) -> str:
-    # Hashing each file first keeps names and contents apart: no two folders share a byte stream.
-    return sha256([[name, sha256(source)] for name, source in sources.items()])
 
 
 def _write(path: Path, text: str) -> str:
@@ -166,19 +177,19 @@ def _checked(path: Path, sha: str | None) -> bytes:
     return data
 
 
-def _parsed(data: bytes, path: Path, line: int = 1) -> dict[str, Any]:
+def _parsed(data: bytes, name: str, line: int = 1) -> dict[str, Any]:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise StoreError(f"{path.name} line {line}: not JSON") from error
+        raise StoreError(f"{name} line {line}: not JSON") from error
     if not isinstance(value, dict):
-        raise StoreError(f"{path.name} line {line}: not a JSON object")
+        raise StoreError(f"{name} line {line}: not a JSON object")
     return value
 
 
-def _newer(path: Path, error: TypeError) -> StoreError:
+def _newer(name: str, error: TypeError) -> StoreError:
     return StoreError(
-        f"{path.name} has fields that this version does not know",
+        f"{name} has fields that this version does not know",
         got=str(error),
         next="upgrade benchgen",
     )

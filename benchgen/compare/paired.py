@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
 
@@ -219,6 +220,8 @@ class ScoreRow(Record):
     asked: int
     score: float | None
     ci: tuple[float, float]
+    strict: dict[str, Any]
+    """Tally of those right in exactly the form asked for; its `scored` is 0 where a program does not tell."""
     by_status: dict[str, int]
     trained_on: int
     """How many of these questions the run's own model was trained around."""
@@ -262,6 +265,7 @@ class Comparison(Record):
                 "score": row.score,
                 "low": row.ci[0],
                 "high": row.ci[1],
+                "strict": row.strict["score"],
                 "right": row.right,
                 "scored": row.scored,
                 "asked": row.asked,
@@ -372,6 +376,7 @@ def _row(run: RunView, part: str, keys: Iterable[str]) -> ScoreRow:
         asked=figures["asked"],
         score=figures["score"],
         ci=(figures["ci"][0], figures["ci"][1]),
+        strict=figures["strict"],
         by_status=figures["by_status"],
         trained_on=trained_on,
         label=_label(run, trained_on, figures["asked"]),
@@ -443,7 +448,11 @@ def _holm(pairs: Sequence[Pair]) -> list[Pair]:
 def _hash_warnings(group: Sequence[RunView]) -> list[str]:
     ids = ", ".join(str(run.run_id) for run in group)
     told = (
-        ("scored by different programs", [run.program_sha256 for run in group], "rescore them"),
+        (
+            "scored by different programs",
+            [run.program_sha256 for run in group],
+            "score both with one: program=latest",
+        ),
         (
             "asked under different evaluations (prompt, limit or stops)",
             [run.evaluation_sha256 for run in group],

@@ -85,7 +85,8 @@ class BenchmarkView:
     evaluation: Evaluation
     program_sha256: str = ""
     evaluation_sha256: str = ""
-    note: str = ""
+    notes: tuple[str, ...] = ()
+    """What its author's report warns of."""
 
 
 def write_report(view: ReportView, folder: Path) -> Path:
@@ -147,7 +148,7 @@ def benchmark_page(view: BenchmarkView) -> str:
     """One benchmark as a self-contained HTML page: questions with answers, evaluation, hashes."""
     kinds = ", ".join(sorted({question.kind for question in view.questions}))
     lines = [f"{view.name}: {len(view.questions)} questions ({kinds}), {view.state}."]
-    lines += [view.note] if view.note else []
+    lines += view.notes
     frozen = {"scoring program": view.program_sha256, "evaluation": view.evaluation_sha256}
     frozen = {name: value or "frozen when it is published" for name, value in frozen.items()}
     asked = view.evaluation.to_dict()
@@ -233,6 +234,9 @@ def _score_words(figures: Mapping[str, Any]) -> str:
     told = f"{figures['right']} of {figures['scored']} scored answers right"
     if figures["score"] is not None:
         told += f", {percent(figures['score'])} (95 % interval {percent(low)} to {percent(high)})"
+    strict = figures["strict"]
+    if strict["score"] is not None and strict["right"] < figures["right"]:
+        told += f"; {strict['right']} in exactly the form asked for"
     missing = figures["asked"] - figures["scored"]
     return told + (f"; {missing} of {figures['asked']} not measured" if missing else "")
 

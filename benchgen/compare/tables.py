@@ -32,10 +32,11 @@ def score_table(caption: str, rows: Sequence[ScoreRow]) -> Table:
         "asked",
         "score",
         "95 % interval",
+        "strict",
         "unusable",
         "note",
     )
-    return Table(caption, head, tuple(map(_score_cells, rows)), frozenset({1, 2, 3, 4, 5}))
+    return Table(caption, head, tuple(map(_score_cells, rows)), frozenset({1, 2, 3, 4, 5, 7}))
 
 
 def _score_cells(row: ScoreRow) -> tuple[Cell, ...]:
@@ -52,6 +53,7 @@ def _score_cells(row: ScoreRow) -> tuple[Cell, ...]:
         Cell(str(row.asked)),
         Cell(percent(row.score)),
         Cell(f"{100 * row.ci[0]:.1f} to {100 * row.ci[1]:.1f}", interval=drawn),
+        Cell(percent(row.strict["score"])),
         Cell(", ".join(unusable) or "none", mark="mute"),
         Cell(note, mark="mute"),
     )
@@ -182,15 +184,18 @@ def prompt_text(question: Question) -> str:
 def target_text(question: Question) -> str:
     """The right answer: letter and option text, accepted texts, or the target as JSON."""
     if question.kind == "mcq":
-        return f"{question.target}. {question.target_text}"
+        letters = question.target if isinstance(question.target, list) else [question.target]
+        return f"{', '.join(letters)}. {question.target_text}"
     if isinstance(question.target, list) and all(isinstance(t, str) for t in question.target):
         return " | ".join(question.target)
     return plain(question.target)
 
 
 def outcome(trace: Trace) -> str:
-    """'right', 'wrong', 'wrong: no answer', 'not measured (timeout)'."""
+    """'right', 'right, not in the form asked for', 'wrong', 'wrong: no answer', 'not measured (timeout)'."""
     if trace.correct is None:
         return f"not measured ({trace.reason or trace.status})"
     word = "right" if trace.correct else "wrong"
+    if trace.correct and trace.strict is False:
+        return f"{word}, not in the form asked for"
     return word if trace.status == "ok" else f"{word}: {trace.status.replace('_', ' ')}"

@@ -61,8 +61,10 @@ def outcomes(traces: Iterable[Trace]) -> dict[str, bool | None]:
 
 
 def summary(traces: Sequence[Trace], questions: Sequence[Question]) -> dict[str, Any]:
-    """The run's figures: `tally` of all, plus by_category, by_difficulty, by_status and tokens.
+    """The run's figures: `tally` of all, plus strict, by_category, by_difficulty, by_status, tokens.
 
+    `strict` is the tally of right answers in exactly the form asked for, beside the forgiving one; its
+    `scored` is 0 where the benchmark's program does not tell.
     `asked` counts the questions that have a trace, so a run with a limit is not blamed for the
     rest. Traces and questions are joined by key; a trace of a question that is not among
     `questions` is a DataError, because it could not be put in any category.
@@ -79,6 +81,7 @@ def summary(traces: Sequence[Trace], questions: Sequence[Question]) -> dict[str,
     statuses = Counter(trace.status for trace in last.values())
     return {
         **tally(trace.correct for trace in last.values()),
+        "strict": tally(trace.strict for trace in last.values()),
         "by_category": _groups(last, {k: q.category for k, q in by_key.items()}),
         "by_difficulty": _groups(last, {k: q.difficulty for k, q in by_key.items()}),
         "by_status": {s: statuses[s] for s in (*STATUSES, *sorted(statuses)) if statuses[s]},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,6 +18,8 @@ from benchgen.errors import ModelError, StoreError
 from benchgen.store import make_folder, read_jsonl
 from benchgen.types import STATUSES, Evaluation, Model, Question, Reply, Request, Trace, canonical
 
+NOT_ANSWERED = "error"
+"""The finish reason of a request that got no reply."""
 SYNC_S = 0.5  # at most this much finished work is asked again after a power cut; a kill loses none
 
 Scorer = Callable[..., Any]
@@ -76,32 +78,45 @@ def request_for(question: Question, task: Task) -> Request:
 
 def trace_of(question: Question, request: Request, reply: Reply, scorer: Scorer) -> Trace:
     """The scored record; an unanswered request or a crashed scorer is unmeasured, never wrong."""
-    outcome: dict[str, Any]
     text = _writable(reply.text)
-    if reply.error is not None:
-        outcome = _unmeasured(reply.error)
+    finish = reply.finish_reason if reply.error is None else NOT_ANSWERED
+    if reply.error is None:
+        outcome = scored(question, text, finish, scorer)
     else:
-        try:
-            score = scorer(
-                question.kind,
-                reply=text,
-                target=question.target,
-                choices=list(question.choices) or None,
-                finish_reason=reply.finish_reason,
-            )
-            outcome = _checked(score)
-        except Exception as error:  # noqa: BLE001 - a frozen program may fail in any way it likes
-            outcome = _unmeasured(f"scorer: {type(error).__name__}: {error}")
+        outcome = _unmeasured(reply.error)
     return Trace(
         key=question.key,
         messages=request.messages,
         reply=text,
-        finish_reason=reply.finish_reason,
+        finish_reason=finish,
         tokens_in=reply.tokens_in,
         tokens_out=reply.tokens_out,
         seconds=round(reply.seconds, 4),
         **outcome,
     )
+
+
+def scored(question: Question, reply: str, finish_reason: str, scorer: Scorer) -> dict[str, Any]:
+    """The scored fields of a trace; those of an unmeasured one where the scorer crashed."""
+    try:
+        score = scorer(
+            question.kind,
+            reply=reply,
+            target=question.target,
+            choices=list(question.choices) or None,
+            finish_reason=finish_reason,
+            **question.options,
+        )
+        return _checked(score)
+    except Exception as error:  # noqa: BLE001 - a frozen program may fail in any way it likes
+        return _unmeasured(f"scorer: {type(error).__name__}: {error}")
+
+
+def rescored(trace: Trace, question: Question, scorer: Scorer) -> Trace:
+    """The trace with another program's verdict on its stored reply; unanswered ones stay as they are."""
+    if trace.finish_reason == NOT_ANSWERED:
+        return trace
+    return replace(trace, **scored(question, trace.reply, trace.finish_reason, scorer))
 
 
 def cut_torn_line(path: Path) -> None:
@@ -147,11 +162,15 @@ def _ask(task: Task, model: Model, questions: Sequence[Question], writer: _Write
 
 
 def _checked(score: Any) -> dict[str, Any]:
-    """The parts of a score; an error where they are not what a trace can hold."""
+    """The parts of a score; an error where they are not what a trace can hold.
+
+    `strict` stays None for a program of version 1, which knew no strict form.
+    """
     found = {
         name: getattr(score, name) for name in ("correct", "value", "extracted", "status", "reason")
     }
-    if found["correct"] not in (True, False, None) or found["status"] not in STATUSES:
+    found["strict"] = getattr(score, "strict", None)
+    if {found["correct"], found["strict"]} - {True, False, None} or found["status"] not in STATUSES:
         raise ValueError(f"correct={found['correct']!r}, status={found['status']!r}")
     canonical(found).encode()  # no NaN, no object, no lone surrogate
     return found
@@ -166,6 +185,7 @@ def _unmeasured(reason: str) -> dict[str, Any]:
     return {
         "correct": None,
         "value": None,
+        "strict": None,
         "extracted": None,
         "status": "error",
         "reason": _writable(" ".join(reason.split())[:300]),

@@ -25,6 +25,8 @@ from benchgen.records import PlanRecord, plan_settings
 
 Result = Mapping[str, Any]
 WIDTH = 140
+CHANGES_SHOWN = 50
+"""Changed verdicts of a re-scoring; `output=json` has them all."""
 UNLISTED = ("owner", "created")
 """Columns of lists that a terminal leaves out; `output=json` has them."""
 
@@ -117,6 +119,7 @@ class Screen:
             "loop": self._loop,
             "plan": self._plan,
             "compare": self._compare,
+            "rescore": self._rescore,
             "dataset": self._dataset,
             "doctor": self._doctor,
             "logs": self._logs,
@@ -131,11 +134,7 @@ class Screen:
     def _fields(self, result: Result, title: str = "") -> None:
         table = _table(title, "", "")
         for name, value in result.items():
-            if isinstance(value, Mapping) and all(isinstance(v, Mapping) for v in value.values()):
-                shown = "\n".join(f"{k}: {_share(v)}" for k, v in value.items())
-                table.add_row(name, escape(shown))
-            else:
-                table.add_row(name, _text(value))
+            table.add_row(name, escape(_share(value)) if _is_tally(value) else _listed(name, value))
         self.out.print(table)
 
     def _rows(self, title: str, rows: Sequence[Result]) -> None:
@@ -227,6 +226,32 @@ class Screen:
         for warning in result["warnings"]:
             self.out.print(f"[yellow]note:[/] {escape(warning)}")
 
+    def _rescore(self, result: Result) -> None:
+        title = f"run {result['run']}: the same replies under two scoring programs"
+        table = _table(
+            title, "program", "", "score", "95 % interval", "right/scored/asked", "strict"
+        )
+        for row in result["scores"]:
+            low, high = row["ci"]
+            table.add_row(
+                _text(f"{row['program']} ({row['sha256'][:12]})"),
+                "the benchmark's own" if row["own"] else "",
+                _percent(row["score"]),
+                f"{low:.1%} to {high:.1%}",
+                _counts(row),
+                _percent(row["strict"]["score"]),
+            )
+        self.out.print(table)
+        moves = ", ".join(f"{n} {name}" for name, n in result["changed"].items())
+        self.out.print(f"changed verdicts: {moves or 'none'}")
+        if not result["rows"]:
+            return
+        table = _table("", "key", "reply", "before", "now")
+        for row in result["rows"][:CHANGES_SHOWN]:
+            told = (" ".join(filter(None, map(str, _told(row[k])))) for k in ("before", "after"))
+            table.add_row(row["key"], _text(row["reply"], 300), *map(_text, told))
+        self.out.print(table)
+
     def _dataset(self, result: Result) -> None:
         if "data" not in result:
             self._fields(result)
@@ -299,7 +324,29 @@ def _counts(row: Result) -> str:
     return f"{row['right']}/{row['scored']}/{row['asked']}"
 
 
+def _is_tally(value: Any) -> bool:
+    return isinstance(value, Mapping) and "right" in value and "scored" in value
+
+
 def _share(told: Result) -> str:
-    if "right" not in told:
-        return str(dict(told))
     return f"{told['right']}/{told['scored']} {_percent(told['score'])}"
+
+
+def _listed(name: str, value: Any) -> str:
+    """A field's value as a person reads it: shares in percent, maps one entry a line."""
+    if name == "score":
+        return _percent(value)
+    if name == "ci":
+        return f"{value[0]:.1%} to {value[1]:.1%} (95 %)"
+    if isinstance(value, Mapping):
+        shown = (f"{k or '-'}: {_share(v) if _is_tally(v) else v}" for k, v in value.items())
+        return _text("\n".join(shown))
+    if isinstance(value, (list, tuple)):
+        return _text("\n".join(map(str, value)))
+    return _text(value)
+
+
+def _told(verdict: Result) -> tuple[Any, ...]:
+    word = {True: "right", False: "wrong", None: "not measured"}[verdict["correct"]]
+    said = f"({verdict['status']}{': ' * bool(verdict['reason'])}{verdict['reason']})"
+    return word, verdict["extracted"], said

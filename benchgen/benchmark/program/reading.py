@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from .spelling import any_of, lowered, normalised
 
 _THINK = r"(?:think|thinking|thoughts?|reason|reasoning|reflection|analysis|scratchpad|seed:think|inner_monologue)"
-_TAG = re.compile(
+TAG = re.compile(
     rf"<(?P<a>/?){_THINK}\b[^<>\n/]{{0,80}}>|&lt;(?P<b>/?){_THINK}&gt;"
     r"|\[(?P<c>/?)think\]|◁(?P<d>/?)think▷"
     r"|<\|(?:begin|(?P<e>end))_of_thought\|>|<\|(?:start|(?P<f>end))_thinking\|>",
@@ -19,16 +19,25 @@ _TAG = re.compile(
 )
 _TAG_STARTS = ("<", "[", "&lt;", "◁")
 _FINAL_CHANNEL = "<|channel|>final<|message|>"
-_END = re.compile(
+END = re.compile(
     r"<\|(?:im_end|endoftext|eot_id|eom_id|end_of_text|end|return|im_start|user)\|>"
     r"|</s>|<eos>|<end_of_turn>|<｜end▁of▁sentence｜>|<\|end▁of▁sentence\|>"
 )
-_LEAD = re.compile(
+LEAD = re.compile(
     r"\s*(?:<\|im_start\|>\s*(?:assistant)?|<\|start\|>assistant|<\|assistant\|>|<s>|<bos>)\s*"
 )
 
 
 MAX_PARTS = 8
+MAX_HALF = 100_000
+"""Characters of a long reply's beginning, and of its end, that are read."""
+
+
+def bounded(reply: str) -> str:
+    """The reply; of one that is very long its beginning and its end, where answers stand."""
+    if len(reply) <= 2 * MAX_HALF:
+        return reply
+    return f"{reply[:MAX_HALF]}\n{reply[-MAX_HALF:]}"
 
 
 @dataclass(frozen=True)
@@ -47,9 +56,9 @@ def read(reply: str, *, truncated: bool = False) -> Reading:
     """The reply's text without reasoning blocks, special tokens and invented further questions."""
     text, note = _outside_reasoning(normalised(reply))
     if "<" in text:
-        lead = _LEAD.match(text)
+        lead = LEAD.match(text)
         text = text[lead.end() :] if lead else text
-        end = _END.search(text)
+        end = END.search(text)
         if end and text[: end.start()].strip():
             text, truncated = text[: end.start()], False
     parts = _parts(text)
@@ -71,7 +80,7 @@ def _outside_reasoning(text: str) -> tuple[str, str]:
         return text, ""
     kept: list[str] = []
     position, inside, any_tag = 0, False, False
-    for tag in _TAG.finditer(text):
+    for tag in TAG.finditer(text):
         any_tag = True
         closing = any(tag.groupdict().values())
         if closing:

@@ -3,6 +3,7 @@ r"""Scores one reply to one question: the same function in evaluation, re-scorin
 Policy of this version
   1. Read once: NFKC, plain dashes, quotes and line ends, unseen characters out; full-width letters
      and circled letters are letters.
+     Of a reply of over 200,000 characters the first and the last 100,000 are read.
   2. Reasoning blocks are no answer. An end tag alone closes a block that began before the reply;
      a block that never ends hides all after it.
   3. Text after an invented next question belongs to that question.
@@ -19,7 +20,16 @@ Policy of this version
   8. A short answer (qa) is right if the declared text, else the whole reply, its last line, or the end
      of a short last sentence "... is X" equals an accepted text; a mention in running text is not enough.
   9. A truncated reply counts only by a finished line that declares, with no second thought after it.
- 10. Unmeasured is not wrong: a filter, an outage (finish_reason "error", or its message as the reply) or a
+ 10. A number (numeric) is read whole: in digits of any script, with thousands marks, units,
+     currency, percent, fractions and powers. Integers and fractions are equal exactly, decimals within
+     `rel_tol`; several values, a range or a formula that cannot be computed are no answer.
+ 11. Calls (tool) are compared as a multiset, by name and by the JSON value of each argument; an argument
+     that the target lacks is wrong. Calls in reasoning or in prose are not made. Nothing is computed.
+ 12. A key point (keypoints) is made where a sentence states it, undenied; its words are the evidence. A
+     judge, where one is given, decides each point instead, and what it quotes must stand in the reply;
+     what it does not plainly say is not measured.
+ 13. Strict: right, and in exactly the form asked for: a last line `Answer: X`, or X alone (form.py).
+ 14. Unmeasured is not wrong: a filter, an outage (finish_reason "error", or its message as the reply) or a
      crash of the scorer give correct = None. An empty or null reply that ended normally is wrong.
 
 As a Codabench scoring program: `python score.py [INPUT OUTPUT]` reads INPUT/ref/questions.jsonl and
@@ -33,6 +43,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,19 +55,28 @@ if not __package__:  # run as a file, on Codabench: the folder becomes a package
     _package.__path__ = [str(Path(__file__).resolve().parent)]
     sys.modules.setdefault(__package__, _package)
 
-from . import mcq, qa, reading, spelling
+from . import form, keypoints, mcq, numeric, qa, reading, spelling, tool
 from .verdict import Score, missed, unmeasured
 
 __all__ = ["KINDS", "OPTIONS", "VERSION", "Score", "main", "reward", "score", "score_files"]
 
-VERSION = "1"
+VERSION = "2.dev"
 """`.dev` at the end marks a program that is not released; see released.json."""
 
-KINDS: Mapping[str, Callable[..., Score]] = {"mcq": mcq.score, "qa": qa.score}
+KINDS: Mapping[str, Callable[..., Score]] = {
+    "mcq": mcq.score,
+    "qa": qa.score,
+    "numeric": numeric.score,
+    "tool": tool.score,
+    "keypoints": keypoints.score,
+}
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "mcq": ("multi",),
     "qa": ("format", "keep_case", "keep_articles", "keep_punctuation"),
+    "numeric": ("rel_tol", "abs_tol", "percent", "decimal", "units"),
+    "tool": ("schema", "tools", "ordered"),
+    "keypoints": ("judge", "question", "require", "threshold"),
 }
 
 _CUT = ("length", "max_tokens", "model_length")
@@ -75,8 +95,9 @@ def score(
 ) -> Score:
     """The verdict on one reply. ValueError for a kind or an option that this program does not have.
 
-    `target`: mcq a label, or a list of them; qa an accepted text, or a list of them. `messages`: if
-    there is no reply, the last assistant message's text is it.
+    `target`: mcq a label, or a list of them; qa an accepted text, or a list of them; numeric a number,
+    also as text; tool the expected calls `[{"name", "arguments"}]`; keypoints the points. `messages`:
+    if there is no reply, the last assistant message's text is it, and its calls are the reply's.
     """
     if kind not in KINDS:
         raise ValueError(
@@ -88,16 +109,20 @@ def score(
         )
     if reply is None and messages:
         reply = _last_text(messages)
-    early = _without_answer(reply, finish_reason)
+    arguments = {"truncated": finish_reason in _CUT, **options}
+    if kind == "mcq":
+        arguments["choices"] = choices or ()
+    if kind == "tool" and messages:
+        arguments["messages"] = messages
+        reply = reply or ""  # a message that only calls has no text
+    early = _without_answer(reply, finish_reason, may_be_empty="messages" in arguments)
     if early is not None:
         return early
     assert isinstance(reply, str)
+    reply = reading.bounded(reply)
     try:
-        arguments = {"truncated": finish_reason in _CUT, **options}
-        if kind == "mcq":
-            arguments["choices"] = choices or ()
-        verdict = KINDS[kind](reply, target, **arguments)
-        return _explained(verdict, reply)
+        verdict = _explained(KINDS[kind](reply, target, **arguments), reply)
+        return _with_form(verdict, kind, reply, target, arguments)
     except Exception as error:  # noqa: BLE001 - a crash of the scorer says nothing about the model
         return unmeasured("error", f"scorer_crash: {type(error).__name__}")
 
@@ -119,11 +144,12 @@ def reward(
         name = kind if isinstance(kind, str) else kind[i]
         known = ("finish_reason", *OPTIONS.get(name, ()))
         given = {column: columns[column][i] for column in known if column in columns}
-        reply = completion if isinstance(completion, str) else _last_text(completion)
+        is_text = isinstance(completion, str)
         options = {column: value for column, value in given.items() if value is not None}
         verdict = score(
             name,
-            reply=reply,
+            reply=completion if is_text else _last_text(completion),
+            messages=None if is_text else completion,
             target=target[i],
             choices=choices[i] if choices is not None else None,
             **options,
@@ -132,7 +158,9 @@ def reward(
     return rewards
 
 
-def _without_answer(reply: object, finish_reason: str | None) -> Score | None:
+def _without_answer(
+    reply: object, finish_reason: str | None, *, may_be_empty: bool
+) -> Score | None:
     """The verdict on what cannot hold an answer, None for a reply that may."""
     if finish_reason == "error":
         return unmeasured("error", "not_answered")
@@ -142,6 +170,9 @@ def _without_answer(reply: object, finish_reason: str | None) -> Score | None:
         return missed("empty", "no_reply")
     if not isinstance(reply, str):
         return unmeasured("error", "reply_not_text")
+    if may_be_empty:
+        return None
+    reply = reading.bounded(reply)
     if not reply.strip() or (not reply.isascii() and not spelling.normalised(reply).strip()):
         if finish_reason in _CUT:
             return missed("truncated", "no_text")
@@ -160,6 +191,36 @@ def _explained(verdict: Score, reply: str) -> Score:
     if verdict.status == "no_answer" and reading.refused(spelling.normalised(reply[:500])):
         return missed("refused", "by_model")
     return verdict
+
+
+def _with_form(
+    verdict: Score, kind: str, reply: str, target: Any, arguments: Mapping[str, Any]
+) -> Score:
+    """The verdict, strictly right too if the reply is in form."""
+    if not verdict.correct:
+        return verdict
+    several = bool(arguments.get("multi")) or isinstance(target, (list, tuple, set, frozenset))
+    in_form = not arguments["truncated"] and (
+        _calls_natively(arguments.get("messages"))
+        or form.followed(
+            kind,
+            reply,
+            target,
+            arguments.get("choices", ()),
+            several=several,
+            as_json=arguments.get("format") == "json",
+        )
+    )
+    return replace(verdict, strict=True) if in_form else verdict
+
+
+def _calls_natively(messages: Any) -> bool:
+    """Whether the last message holds its calls beside its text, as an endpoint gives them."""
+    return (
+        bool(messages)
+        and isinstance(messages[-1], Mapping)
+        and bool(messages[-1].get("tool_calls"))
+    )
 
 
 def _last_text(messages: Any) -> str | None:
@@ -192,6 +253,7 @@ def score_files(questions: Path, predictions: Path) -> list[dict[str, Any]]:
             reply=row.get("reply"),
             target=question.get("target"),
             choices=question.get("choices"),
+            messages=row.get("messages"),
             finish_reason=row.get("finish_reason") or "stop",
             **options,
         )
@@ -229,6 +291,7 @@ def main(arguments: Sequence[str]) -> int:
         "right": right,
         "scored": len(scored),
         "asked": len(verdicts),
+        "strict": sum(verdict["strict"] is True for verdict in verdicts),
     }
     out.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps(verdict, ensure_ascii=False) + "\n" for verdict in verdicts]

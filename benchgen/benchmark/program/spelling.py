@@ -8,7 +8,7 @@ import unicodedata
 _DASHES = "‐‑‒–—―−﹘﹣⁃"
 _SINGLE = "‘’‚‛′´ʼ＇"
 _DOUBLE = "“”„‟«»″「」『』《》〝〞"
-_UNSEEN = (
+UNSEEN = (
     "".join(map(chr, [*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A)]))
     + "\u00ad\u180e\ufeff\ufe0e\ufe0f"
 )
@@ -16,7 +16,7 @@ _FOLD = str.maketrans(
     dict.fromkeys(_DASHES, "-")
     | dict.fromkeys(_SINGLE, "'")
     | dict.fromkeys(_DOUBLE, '"')
-    | dict.fromkeys(_UNSEEN)
+    | dict.fromkeys(UNSEEN)
     | {"\u2028": "\n", "\u2029": "\n", "\x85": "\n", "İ": "I", "、": ",", "،": ",", "؟": "?"}
     | {"。": ". ", "।": ". ", "【": "[", "】": "]", "〔": "[", "〕": "]", "⁄": "/"}
     # White letters on black and flag letters, which NFKC leaves alone.

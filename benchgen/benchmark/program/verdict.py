@@ -18,16 +18,18 @@ class Score:
     """ok | no_answer | ambiguous | truncated | empty | refused | error"""
     reason: str = ""
     """Refines the status; empty for a plain right answer."""
+    strict: bool | None = None
+    """Right, and in exactly the form asked for (form.py); None exactly when `correct` is."""
 
 
 def judged(right: bool, extracted: str, reason: str = "") -> Score:
-    """A reply with a readable answer, right or wrong."""
-    return Score(right, float(right), extracted, "ok", reason or ("" if right else "wrong"))
+    """A reply with a readable answer, right or wrong; score.py looks at its form."""
+    return Score(right, float(right), extracted, "ok", reason or ("" if right else "wrong"), False)
 
 
 def missed(status: str, reason: str, extracted: str | None = None) -> Score:
     """A measured reply without a countable answer: wrong."""
-    return Score(False, 0.0, extracted, status, reason)
+    return Score(False, 0.0, extracted, status, reason, False)
 
 
 def unmeasured(status: str, reason: str) -> Score:

@@ -1,0 +1,277 @@
+"""A benchmark as a Codabench bundle: one zip that travels, read without trusting a byte of it.
+
+    competition.yaml       title, one task, one leaderboard; the part `benchgen` is ours
+    reference_data.zip     questions.jsonl: the questions with their keys
+    input_data.zip         prompts.jsonl: what a model is asked, without the answers
+    scoring_program.zip    the frozen program and metadata.yaml with its command
+    evaluation.json        how the benchmark is asked
+    overview.md, terms.md, logo.png   pages and image, without which Codabench takes no bundle
+
+Nothing of a bundle is ever run here: its program is bytes to keep, show and hand on.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import stat
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import yaml
+
+from benchgen.benchmark import registry
+from benchgen.benchmark.prompts import render
+from benchgen.errors import DataError, StoreError
+from benchgen.types import Evaluation, Question, canonical
+
+MAX_ENTRIES = 10_000
+MAX_BYTES = 512 * 2**20
+"""Unpacked size of one archive, and of everything read from it."""
+MAX_RATIO, RATIO_FROM = 200, 2**20
+"""An entry of a mebibyte or more that unpacks to over 200 times its packed size is a bomb."""
+MAX_YAML = 2**20
+COMMAND = "python3 /app/program/score.py /app/input /app/output"
+_STAMP = (1980, 1, 1, 0, 0, 0)
+_LOGO = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYGAAAAAEAAH2FzhVAAAAAElFTkSuQmCC"
+)
+"""A PNG of one black pixel."""
+_PARTS = ("reference_data", "input_data", "scoring_program")
+_UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, OSError),
+    *(NotImplementedError, RuntimeError, ValueError),
+)
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A benchmark that travels."""
+
+    name: str
+    questions: tuple[Question, ...]
+    evaluation: Evaluation
+    program: bytes
+    """scoring_program.zip as it is."""
+
+    def sources(self) -> dict[str, bytes]:
+        """{relative name: bytes} of the program's Python files, sorted; they are not run."""
+        files = unpacked(self.program, "scoring_program.zip")
+        return {name: files[name] for name in sorted(files) if name.endswith(".py")}
+
+
+def packed_program(sources: Mapping[str, bytes]) -> bytes:
+    """scoring_program.zip of a frozen program: its files, and the command that Codabench gives."""
+    return _packed({**sources, "metadata.yaml": f"command: {COMMAND}\n".encode()})
+
+
+def write_bundle(bundle: Bundle, path: Path) -> None:
+    """Write the zip; the same benchmark gives the same bytes. DataError if it cannot be written."""
+    questions = [canonical({"key": q.key, **q.to_dict()}) for q in bundle.questions]
+    prompts = [
+        canonical({"key": q.key, "messages": render(q, bundle.evaluation)})
+        for q in bundle.questions
+    ]
+    kinds = sorted({q.kind for q in bundle.questions})
+    about = f"{len(questions)} questions ({', '.join(kinds)}), written by benchgen.\n"
+    evaluation = json.dumps(bundle.evaluation.to_dict(), indent=2, sort_keys=True)
+    files = {
+        "competition.yaml": yaml.safe_dump(
+            _competition(bundle.name, about), sort_keys=False, allow_unicode=True
+        ).encode(),
+        "overview.md": f"# {bundle.name}\n\n{about}".encode(),
+        "terms.md": b"No terms are set.\n",
+        "logo.png": _LOGO,
+        "evaluation.json": evaluation.encode(),
+        "reference_data.zip": _packed({"questions.jsonl": _lines(questions)}),
+        "input_data.zip": _packed({"prompts.jsonl": _lines(prompts)}),
+        "scoring_program.zip": bundle.program,
+    }
+    try:
+        path.write_bytes(_packed(files))
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror}", got=str(path)) from error
+
+
+def read_bundle(path: Path) -> Bundle:
+    """The bundle in that zip; DataError, with nothing written, where it is not one or not a safe one."""
+    try:
+        data = path.read_bytes() if path.stat().st_size <= MAX_BYTES else b""
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}", got=str(path)) from error
+    if not data:
+        raise DataError(f"{path.name} is empty, or larger than {MAX_BYTES} bytes", got=str(path))
+    files = _at_root(unpacked(data, path.name), path.name)
+    competition = _yaml(files["competition.yaml"], path.name)
+    task = _first_task(competition, path.name)
+    reference = _part(files, task, "reference_data", path.name)
+    if "questions.jsonl" not in reference:
+        raise DataError(
+            f"{path.name}: its reference data hold no questions.jsonl",
+            got=sorted(reference)[:5],
+            next="import the questions themselves: create author=file author.path=FILE",
+        )
+    program = files.get(str(task.get("scoring_program")))
+    if program is None:
+        program = _packed(_part(files, task, "scoring_program", path.name))
+    unpacked(program, "scoring_program.zip")
+    try:
+        questions = registry.parse_questions(reference["questions.jsonl"], "questions.jsonl")
+        evaluation = Evaluation.from_dict(json.loads(files.get("evaluation.json", b"{}")))
+        for question in questions:
+            render(question, evaluation)
+    except (StoreError, TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+        raise DataError(f"{path.name}: questions that cannot be read: {error}") from error
+    name = str(competition.get("title") or path.stem)[:200]
+    return Bundle(name, tuple(questions), evaluation, program)
+
+
+def unpacked(data: bytes, name: str) -> dict[str, bytes]:
+    """{relative POSIX path: bytes} of a zip's files, held in memory.
+
+    DataError for a path that leads out, a link, an encrypted or repeated entry, or a bomb.
+    """
+    files: dict[str, bytes] = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            _check_sizes(entries, name)
+            for entry in entries:
+                inside = _inside(entry, name)
+                if inside in files:
+                    raise DataError(f"{name}: {inside} stands in it twice", got=inside)
+                files[inside] = archive.read(entry)
+    except _UNREADABLE as error:
+        raise DataError(f"{name} is not a zip that can be read: {error}", got=name) from error
+    return files
+
+
+def _check_sizes(entries: list[zipfile.ZipInfo], name: str) -> None:
+    total = sum(entry.file_size for entry in entries)
+    if len(entries) > MAX_ENTRIES or total > MAX_BYTES:
+        raise DataError(
+            f"{name} unpacks to too much",
+            got=f"{len(entries)} files, {total} bytes",
+            allowed=f"{MAX_ENTRIES} files, {MAX_BYTES} bytes",
+        )
+    for entry in entries:
+        packed = max(1, entry.compress_size)
+        if entry.file_size > RATIO_FROM and entry.file_size / packed > MAX_RATIO:
+            raise DataError(
+                f"{name}: {entry.filename[:100]} unpacks to over {MAX_RATIO} times its size",
+                got=f"{entry.file_size} bytes of {packed}",
+            )
+
+
+def _inside(entry: zipfile.ZipInfo, name: str) -> str:
+    """The entry's path, if it stays inside."""
+    raw = entry.filename
+    path = PurePosixPath(raw)
+    linked = stat.S_ISLNK(entry.external_attr >> 16)
+    if linked or path.is_absolute() or ".." in path.parts or "\\" in raw or ":" in raw:
+        raise DataError(
+            f"{name} holds a path that leads out of it",
+            got=raw[:200],
+            allowed="relative paths of plain files",
+        )
+    return path.as_posix()
+
+
+def _at_root(files: dict[str, bytes], name: str) -> dict[str, bytes]:
+    """The files, without the one folder that a zipped folder puts before them all."""
+    if "competition.yaml" in files:
+        return files
+    found = [path for path in files if path.count("/") == 1 and path.endswith("/competition.yaml")]
+    if len(found) != 1:
+        raise DataError(f"{name} has no competition.yaml: it is no bundle", got=sorted(files)[:5])
+    top = found[0].partition("/")[0] + "/"
+    return {path.removeprefix(top): data for path, data in files.items() if path.startswith(top)}
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """YAML without aliases, which a few lines of nest into gigabytes."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.events.AliasEvent):
+            raise yaml.YAMLError("aliases are not read")
+        return super().compose_node(parent, index)
+
+
+def _yaml(data: bytes, name: str) -> dict[str, Any]:
+    if len(data) > MAX_YAML:
+        raise DataError(f"{name}: competition.yaml is too long", got=len(data), allowed=MAX_YAML)
+    try:
+        found = yaml.load(data.decode(), Loader=_PlainLoader)  # noqa: S506 - a SafeLoader
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise DataError(f"{name}: competition.yaml cannot be read: {error}") from error
+    if not isinstance(found, dict):
+        raise DataError(f"{name}: competition.yaml is no mapping")
+    return found
+
+
+def _first_task(competition: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    tasks = competition.get("tasks")
+    if not isinstance(tasks, list) or not tasks or not isinstance(tasks[0], dict):
+        raise DataError(f"{name}: competition.yaml lists no task", got=str(tasks)[:100])
+    return tasks[0]
+
+
+def _part(
+    files: Mapping[str, bytes], task: Mapping[str, Any], part: str, name: str
+) -> dict[str, bytes]:
+    """The files of a part that the task names: a zip inside the bundle, or a folder of it."""
+    named = str(task.get(part) or f"{part}.zip")
+    if named in files:
+        return unpacked(files[named], named)
+    folder = named.rstrip("/") + "/"
+    found = {p.removeprefix(folder): data for p, data in files.items() if p.startswith(folder)}
+    if not found:
+        raise DataError(f"{name}: the task's {part} is not in the bundle", got=named)
+    return found
+
+
+def _competition(name: str, about: str) -> dict[str, Any]:
+    columns = (("Accuracy", "accuracy"), ("Right", "right"), ("Scored", "scored"))
+    return {
+        "version": 2,
+        "title": name,
+        "description": about.strip(),
+        "docker_image": "python:3.11",
+        "image": "logo.png",
+        "terms": "terms.md",
+        "pages": [{"title": "Overview", "file": "overview.md"}],
+        "tasks": [{"index": 0, "name": name, **{part: f"{part}.zip" for part in _PARTS}}],
+        "phases": [{"index": 0, "name": "Test", "start": "2026-01-01", "tasks": [0]}],
+        "leaderboards": [
+            {
+                "index": 0,
+                "title": "Results",
+                "key": "results",
+                "columns": [
+                    {"index": i, "title": title, "key": key, "sorting": "desc"}
+                    for i, (title, key) in enumerate(columns)
+                ],
+            }
+        ],
+        "benchgen": {"bundle": 1},
+    }
+
+
+def _packed(files: Mapping[str, bytes]) -> bytes:
+    """A zip of those files: equal files give equal bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, _STAMP)
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(entry, files[name])
+    return buffer.getvalue()
+
+
+def _lines(rows: list[str]) -> bytes:
+    return "".join(row + "\n" for row in rows).encode()
