@@ -444,7 +444,11 @@ def scored_case(case: dict[str, Any]) -> Score:
     return score(kind, **parts, **options)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+# fresh*.jsonl were written by testers who had not read the program; experiments/LOG.md has their first scores.
+FRESH = [case for case in EVERY_CASE if case["id"].startswith("fresh")]
+
+
+@pytest.mark.parametrize("case", [*CASES, *FRESH], ids=lambda case: case["id"])
 def test_collected_cases_are_read_as_a_person_reads_them(case: dict[str, Any]) -> None:
     verdict = scored_case(case)
     if case["kind"] == "mcq_pair":

@@ -13,7 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchgen.benchmark.program import judge as judging
-from benchgen.benchmark.program import keypoints, matcher, spelling
+from benchgen.benchmark.program import keypoints, spelling
+from benchgen.benchmark.program.keypoints_points import prepared
+from benchgen.benchmark.program.keypoints_sentence import find
+from benchgen.benchmark.program.keypoints_words import DENIED, forms, words
 from benchgen.benchmark.program.verdict import Score
 
 CASES: list[dict[str, Any]] = [
@@ -71,9 +74,10 @@ WRAPPERS: dict[str, Callable[[str], str]] = {
 
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_wrappers_change_no_verdict(name: str) -> None:
+    """A third of the cases a wrapper, in turn, so that each case meets four of them."""
     changed = [
         case["id"]
-        for case in PLAIN
+        for case in PLAIN[[*WRAPPERS].index(name) % 3 :: 3]
         if score_case(case, WRAPPERS[name](case["output"])).correct is not case["expected"]
     ]
     assert changed == []
@@ -324,11 +328,11 @@ def test_a_judges_score_is_a_share_of_the_point() -> None:
     ],
 )  # fmt: skip
 def test_inflections_meet_and_other_words_do_not(a: str, b: str, agree: bool) -> None:
-    assert (not matcher.forms(a).isdisjoint(matcher.forms(b))) is agree
+    assert (not forms(a).isdisjoint(forms(b))) is agree
 
 
 def test_numbers_and_units_have_one_spelling() -> None:
-    tokens = matcher.words("1,000.50 m, five percent, 90-100 °C, -5 degrees Celsius, CO2")
+    tokens = words("1,000.50 m, five percent, 90-100 °C, -5 degrees Celsius, CO2")
     assert tokens == [
         *("1000.5", "m", ",", "5", "%", ",", "90", "100", "°", "c", ",", "-5", "°", "c", ","),
         *("carbon", "dioxide"),
@@ -339,70 +343,17 @@ def test_numbers_and_units_have_one_spelling() -> None:
 
 PIECES = st.sampled_from(
     [
-        *(
-            "chlorophyll",
-            "breaks",
-            "down",
-            "not",
-            "no",
-            "if",
-            ",",
-            ";",
-            ":",
-            "(",
-            ")",
-            "-",
-            "—",
-            "?",
-        ),
-        *(
-            ".",
-            "\n",
-            "\n\n",
-            "- ",
-            "# ",
-            "1. ",
-            "**",
-            "`",
-            "$",
-            "\\text{",
-            "}",
-            "{",
-            '"',
-            "<think>",
-        ),
-        *(
-            "</think>",
-            "<",
-            ">",
-            "~~",
-            "|",
-            "GRADE: C",
-            '{"pass": true}',
-            "that",
-            "but",
-            "and",
-            "by",
-        ),
-        *(
-            "following",
-            "false",
-            "true",
-            "none of",
-            "叶",
-            "不",
-            "é",
-            "\u200b",
-            "100",
-            "°C",
-            "May 1945",
-        ),
+        *("chlorophyll", "breaks", "down", "not", "no", "if", ",", ";", ":", "(", ")", "-", "—"),
+        *("?", ".", "\n", "\n\n", "- ", "# ", "1. ", "**", "`", "$", "\\text{", "}", "{", '"'),
+        *("<think>", "</think>", "<", ">", "~~", "|", "GRADE: C", '{"pass": true}', "that"),
+        *("but", "and", "by", "following", "false", "true", "none of", "叶", "不", "é", "\u200b"),
+        *("100", "°C", "May 1945"),
     ]
 )
 TEXTS = st.lists(PIECES | st.text(max_size=6), max_size=25).map(" ".join)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(reply=TEXTS, point=TEXTS, question=TEXTS, truncated=st.booleans())
 def test_no_text_makes_it_raise(reply: str, point: str, question: str, truncated: bool) -> None:
     for judge in (None, lambda _: reply, lambda prompt: prompt):
@@ -412,14 +363,14 @@ def test_no_text_makes_it_raise(reply: str, point: str, question: str, truncated
         assert (verdict.value is None) == (verdict.correct is None)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(reply=st.text(max_size=200))
 def test_junk_never_scores(reply: str) -> None:
     assert keypoints.score(reply, ["chlorophyll breaks down"]).correct is not True
     assert judging.read(reply, "").share is None
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(words=st.lists(st.sampled_from(["yeast", "sugar", "gluten", "bubble", "water"]), min_size=2, max_size=5), verb=st.sampled_from(["eats", "holds", "moves"]))  # fmt: skip
 def test_any_plain_point_is_found_word_for_word_and_not_in_a_denial(
     words: list[str], verb: str
@@ -429,16 +380,17 @@ def test_any_plain_point_is_found_word_for_word_and_not_in_a_denial(
     assert keypoints.score(f"It is not true that {point}.", [point]).correct is False
 
 
+# Of 300,000 characters: more than score.py hands on of any reply, and than MAX_ANSWER.
 HOSTILE = {
-    "dots": "." * 1_000_000,
-    "negations": "not a b c " * 200_000,
-    "half points": "chlorophyll breaks " * 100_000,
-    "one long sentence": "yellow carotenoid pigments become " * 60_000,
-    "headings": "# false\n- chlorophyll breaks down\n" * 50_000,
-    "braces": "{" * 1_000_000,
-    "objects": '{"pass": ' * 200_000,
-    "brackets": "(" * 1_000_000,
-    "retractions": "all these " * 200_000,
+    "dots": "." * 300_000,
+    "negations": "not a b c " * 30_000,
+    "half points": "chlorophyll breaks " * 16_000,
+    "one long sentence": "yellow carotenoid pigments become " * 9_000,
+    "headings": "# false\n- chlorophyll breaks down\n" * 9_000,
+    "braces": "{" * 300_000,
+    "objects": '{"pass": ' * 33_000,
+    "brackets": "(" * 300_000,
+    "retractions": "all these " * 30_000,
 }
 
 
@@ -453,8 +405,8 @@ def test_hostile_text_is_read_in_time(name: str) -> None:
 
 
 def test_points_in_other_scripts_are_compared_as_text() -> None:
-    pattern = matcher.prepared(spelling.normalised("叶绿素分解"))
+    pattern = prepared(spelling.normalised("叶绿素分解"))
     assert pattern is not None
     assert pattern.solid == "叶绿素分解"
-    assert matcher.find(pattern, "叶绿素不会分解") == ""
-    assert matcher.find(pattern, "不是叶绿素分解") == matcher.DENIED
+    assert find(pattern, "叶绿素不会分解") == ""
+    assert find(pattern, "不是叶绿素分解") == DENIED

@@ -25,7 +25,7 @@ _WEAK = re.compile(
     r"(?P<fence>```[ \t]*(?P<language>[\w+-]{0,20})(?:\s{1,20}|(?=[\[{]))(?=[\[{]|[^\W\d]))"
     r"|(?P<react>(?:action|tool|function)(?: name)?[ \t*]{0,4}:[ \t*`]{0,4}(?P<name>[\w.-]{1,128})[ \t*`]{0,4}\n?"
     r"[ \t*]{0,4}(?:action input|arguments|args|input|parameters)[ \t*]{0,4}:[\s`]{0,9}(?:json\s)?\s{0,9})"
-    r"|(?P<json>(?=(?:\[\s{0,20}){0,2}\{\s{0,20}[\"']))"
+    r"|(?P<json>(?:functools)?(?=(?:\[\s{0,20}){0,2}\{\s{0,20}[\"']))"
     r"|(?P<python>(?=\[?[^\W\d][\w.-]{0,127}\()))",
     re.MULTILINE | re.IGNORECASE,
 )

@@ -26,10 +26,14 @@ _ANSWER = re.compile(
 _TAGGED = re.compile(r"<(?:final_?)?answer>")
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s?\{")
 _OTHER = re.compile(
-    r"(?<![^\W\d_])(?:antwort|lösung|réponse|reponse|respuesta|risposta|resposta|ответ|odpowiedź|antwoord"
-    r"|svar|cevap|yanıt|jawaban|đáp án|الإجابة|الجواب|उत्तर)"
-    rf"(?![^\W\d_])(?:{_GLUE}(?::|=|->)"
-    r"|(?:[ \t][^.:;?!\n]{0,60}?)??[ \t](?:ist|lautet|est|es|è|é|jest|är|er|is|adalah|là|हैं|है|هي|هو)\b[ \t]*:?)"
+    r"(?<![^\W\d_])(?:antwort|lösung|réponse|reponse|respuesta|risposta|resposta|ответ|відповідь|отговор|одговор"
+    r"|odpowiedź|odpověď|odpoveď|odgovor|antwoord|svar|svaret|vastaus|válasz|răspuns|răspunsul|raspunsul|atsakymas"
+    r"|cevap|yanıt|jawaban|jawapan|sagot|jibu|đáp án|απάντηση|תשובה|התשובה|الإجابة|الجواب|پاسخ|جواب|उत्तर|উত্তর|விடை"
+    r"|பதில்|సమాధానం|คําตอบ(?:ที่ถูกต้อง)?)"
+    rf"(?:(?![^\W\d_])(?:{_GLUE}(?::|=|->)"
+    r"|(?:[ \t][^.:;?!\n]{0,60}?)??[ \t](?:ist|lautet|est|es|è|é|e|este|jest|to|je|on|är|er|ar|yra|is|adalah|ialah|ay|ni|là"
+    r"|είναι|є|हैं|है|হল|হলো|هي|هو|است|ہے|היא|הוא)\b[ \t]*:?"
+    r"|[ \t]{1,3}(?=\(?[a-z]\)?(?:[ \t.]|\Z|\n|'[a-zışçğüö])))|คือ[ \t]*)"
 )
 _CJK = re.compile(
     r"(?:答案|正解|答え|回答|解答|정답|답변|답)[^\n.:是为為はが은는선選选不非]{0,12}(?:应该|應該)?(?:::?|:|是|为|為|は|が|은|는|选|選|\])[ \t]*:?"
@@ -59,16 +63,33 @@ _LABELLED = re.compile(
     r"|[\"'](?:selected|selection|choice|option|letter|label|final|result)[\"'][ \t]?:",
     re.MULTILINE,
 )
-_OTHER_STEMS = ("antwo", "svar", "jawaban", "cevap", "respuesta", "risposta", "resposta", "reponse")
+_OTHER_STEMS = (
+    *("antwo", "svar", "jawab", "jawap", "cevap", "respuesta", "risposta", "resposta", "reponse"),
+    *("vastaus", "odgovor", "raspuns", "atsakymas", "sagot", "jibu"),
+)
 _OTHER_STEMS_WIDE = (
-    *("odpowied", "yan\u0131t", "lösung", "réponse", "ответ", "đáp", "الإجابة", "الجواب", "उत्तर"),
+    *(
+        "odpov",
+        "odpowied",
+        "yan\u0131t",
+        "lösung",
+        "réponse",
+        "ответ",
+        "відповідь",
+        "отговор",
+        "одговор",
+    ),
+    *("válasz", "răspuns", "đáp", "απάντηση", "תשובה", "الإجابة", "الجواب", "پاسخ", "جواب", "उत्तर"),
+    *("উত্তর", "விடை", "பதில்", "సమాధానం", "คําตอบ"),
 )
 # The person speaking does not hold this: hypothetical, denied, or somebody else's.
 _NOT_MINE = re.compile(
     r"\b(?:if|whether|unless|suppose|supposing|assume|assuming|imagine"
     r"|don't (?:think|believe)|do not (?:think|believe)|doubt|not (?:sure|certain|convinced|true) "
     r"|incorrect|wrong|false|tempting|tempted|trap|naive|distractor"
-    r"|people|students?|others?|someone|somebody|many|you (?:might|may|could)|one (?:might|may|could)"
+    r"|people|students?|others?|someone|somebody|many|some say|you (?:might|may|could)|one (?:might|may|could)"
+    r"|(?:often|commonly|widely|sometimes|frequently|popularly|mistakenly) (?:thought|believed|said|assumed|claimed|held)"
+    r"|misconception|myth"
     r"|at first|initially|originally|first thought|seemed|would be if|not the|not my|never)\b"
 )
 _NO_DOUBT = re.compile(r"no doubt|without (?:a )?doubt|not the only")
@@ -123,6 +144,8 @@ def _each(pattern: re.Pattern[str], style: str, low: str) -> list[Declaration]:
         if style in ("answer", "pick") and not at_line and _denied(before):
             continue
         end = match.end()
+        if "would be" in match[0] and _hypothetical(before, low[end : end + 120]):
+            continue
         if match[0].rstrip(" \t:").endswith("n't"):
             end = low.rfind("n't", start, end)  # the denial is part of what is declared
         found.append(Declaration(start, end, style, at_line))
@@ -132,6 +155,15 @@ def _each(pattern: re.Pattern[str], style: str, low: str) -> list[Declaration]:
 def _denied(before: str) -> bool:
     clause = _CLAUSE_END.split(before)[-1]
     return bool(_NOT_MINE.search(clause)) and not _NO_DOUBT.search(clause)
+
+
+_SUPPOSED_BEFORE = re.compile(r"\b(?:if|had|were|unless|suppose|supposing|should)\b[^.;!?\n]*\Z")
+_SUPPOSED_AFTER = re.compile(r"[^.;!?\n,]{0,60}\b(?:if|had|were|unless)\b")
+
+
+def _hypothetical(before: str, after: str) -> bool:
+    """What would be the answer to another question: `if it asked for …, the answer would be A`."""
+    return bool(_SUPPOSED_BEFORE.search(before) or _SUPPOSED_AFTER.match(after))
 
 
 # --- peeling ---------------------------------------------------------------------------------
@@ -179,7 +211,7 @@ def peeled(text: str) -> str:
     if "<" in text and "</" in text:
         text = text.partition("</")[0]
     text = text.replace("**", "").replace("`", "").replace("__", "")
-    return text.strip(_WRAP + "#>").strip()
+    return text.lstrip(_WRAP + "#>").rstrip(_WRAP).removesuffix(" #").strip()
 
 
 def without_comment(text: str) -> str:

@@ -37,7 +37,7 @@ def score(
     numbered = len(choices) > 26 and isinstance(target, str) and target.strip().isdecimal()
     options = prepared(tuple(choices), numbered)
     gold = options.targets(target)
-    if gold is None:
+    if not gold:
         return unmeasured("error", "unreadable_target")
     several = multi or isinstance(target, (list, tuple, set, frozenset))
     read = reading.read(reply, truncated=truncated)
@@ -118,7 +118,77 @@ def _declared(part: str, low: str, options: Options, several: bool) -> Pick:
             weak = weak if weak.labels else pick
         elif pick.labels or pick.final:
             return pick
-    return weak if weak.labels else _concluded(part, low, options, several)
+    if weak.labels:
+        return weak
+    for rule in (_verdicts, _opening):
+        pick = rule(part, low, options, several)
+        if pick.labels:
+            return pick
+    return _concluded(part, low, options, several)
+
+
+_VERDICT = re.compile(
+    r"(?<![A-Za-z])\(?(?P<label>[A-Z]{1,2})\)?(?:\s?(?:项|項|选项|選項|답|は|이|가|은|는))?[ \t*:.)\u2013-]{0,5}"
+    r"(?:(?:is|are|was|是|為|为)\s?)?(?:(?:clearly|definitely|also|thus|therefore|the) ){0,2}"
+    r"(?P<verdict>not (?:correct|right|true)|isn't (?:correct|right|true)|incorrect|correct|wrong|right|true|false"
+    r"|不正确|不正確|正确|正確|错误|錯誤|不对|不對|对|對|错|錯|正しい|誤り|[\u2705\u2713\u2714\u2611\u274c\u2717\u2718\u2716])"
+    r"(?![A-Za-z])"
+)
+_POSITIVE = frozenset(
+    ("correct", "right", "true", "正确", "正確", "对", "對", "正しい", *"\u2705\u2713\u2714\u2611")
+)
+_VERDICT_STEMS = (
+    *("correct", "wrong", "right", "true", "false", "正", "错", "錯", "对", "對", "誤"),
+    *"\u2705\u2713\u2714\u2611\u274c\u2717\u2718\u2716",
+)
+_NEITHER = re.compile(r"\b(?:neither|nor|both|or|and)\s\(?\Z", re.IGNORECASE)
+# `A is not correct; B is.`
+_BUT_IS = re.compile(
+    r"(?:[;,]|\bbut\b|\bwhile\b|\bwhereas\b)\s{1,3}(?:but )?(?:only )?\(?(?P<label>[A-Z]{1,2})\)? is\b[\s.!*]{0,5}(?:\Z|\n|(?<=[.!]) )"
+)
+
+
+def _verdicts(part: str, low: str, options: Options, several: bool) -> Pick:
+    """Labels that are each called right or wrong: those called right, if any label is called wrong too."""
+    if not spelling.any_of(_VERDICT_STEMS, low):
+        return NOTHING
+    called: dict[int, bool] = {}
+    for match in _VERDICT.finditer(part):
+        index = options.index.get(match["label"])
+        if index is None or _NEITHER.search(part[max(0, match.start() - 10) : match.start()]):
+            continue
+        called[index] = match["verdict"] in _POSITIVE
+    elliptic = _BUT_IS.search(part)
+    if elliptic and elliptic["label"] in options.index:
+        called[options.index[elliptic["label"]]] = True
+    right = tuple(sorted(index for index, said in called.items() if said))
+    sure = len(called) > len(right) or (elliptic is not None and bool(right))
+    return Pick(right) if right and sure and (several or len(right) == 1) else NOTHING
+
+
+_TURNS = re.compile(
+    r"\b(?:wait|actually|correction|on second thought|i mean|scratch that|but the answer)\b"
+)
+_YES_NO = frozenset(("yes", "no", "true", "false"))
+
+
+def _opening(part: str, low: str, options: Options, several: bool) -> Pick:
+    """`False. Many believe it is true.`: the option whose whole text the reply opens with.
+
+    Not where it is the first of a list of options, or is taken back.
+    """
+    text = part.strip()
+    first = re.split(r"[.!,;:\n]", text, maxsplit=1)[0]
+    index = options.find(declared.peeled(first)) if len(first) < len(text) else None
+    if index is None or several or "?" in first or _TURNS.search(low):
+        return NOTHING
+    comma = text[len(first) : len(first) + 1] in (",", ";", ":")
+    if comma and spelling.folded(first) not in _YES_NO:
+        return NOTHING
+    for line in SENTENCE.split(text[len(first) + 1 :]):
+        if options.find(declared.peeled(line)) is not None or leading(line.strip(), options, False):
+            return NOTHING
+    return Pick((index,))
 
 
 def _last_line(part: str, low: str, options: Options, several: bool) -> Pick:
@@ -174,6 +244,11 @@ _IS_RIGHT = re.compile(
 )
 
 
+_REJECTS = re.compile(
+    r"\b(?:neither|nor|not that|n't think|not think|doubt|if|whether)\b[^.;!?\n]*\Z"
+)
+
+
 def _might_correct(low: str) -> bool:
     return "wait" in low or "actually" in low or "mean" in low or "correction" in low
 
@@ -184,7 +259,10 @@ def _concluded(part: str, low: str, options: Options, several: bool) -> Pick:
     if spelling.any_of(_CONCLUSION_STEMS, low):
         places += [(m.end(), "") for m in _CONCLUSION.finditer(low)]
     rights = {
-        m["label"]: m.start() for m in _IS_RIGHT.finditer(part) if m["label"] in options.index
+        m["label"]: m.start()
+        for m in _IS_RIGHT.finditer(part)
+        if m["label"] in options.index
+        and not _REJECTS.search(low, max(0, m.start() - 80), m.start())
     }
     if several and len(rights) > 1:
         return Pick(tuple(sorted(options.index[label] for label in rights)))

@@ -69,6 +69,8 @@ def _last_statement(text: str, notation: Notation) -> tuple[Stated, str]:
         while sentences and _ABBREVIATED.search(sentences[-1][-8:]):
             sentence = f"{sentences.pop()[:-1]} {sentence}"
         if not _MATHS.search(sentence):
+            if reading.unsure(sentence):
+                return NOTHING, sentence
             continue
         asks = sentence.rstrip(" *\"'").endswith("?")
         if asks or _UNSURE.search(spelling.lowered(sentence)):

@@ -62,9 +62,10 @@ def _score_text(text: str, golds: set[str], fold: Callable[[str], str], whole: b
         return judged(right is not None, shown or answer)
     if not whole:
         return missed("truncated", "no_final_answer")
-    answer = declared.without_comment(text).strip()
+    answer = _without_courtesy(declared.without_comment(text).strip())
     last = answer.rpartition("\n")[2]
-    for candidate in dict.fromkeys((text, answer, last)):
+    candidates = (text, answer, last, _marked(answer))
+    for candidate in filter(None, dict.fromkeys(candidates)):
         if len(candidate) > 2 * longest:
             continue
         for value in _readings(candidate):
@@ -132,15 +133,55 @@ def _readings(value: str) -> Iterator[str]:
     verdict = _YES_NO.match(value)
     if verdict:
         yield verdict[1]
+    spoken = _SPOKEN_END.sub("", value)
+    if spoken and spoken != value:
+        yield spoken
     stated = _sentence_end(value)
     if stated:
         yield stated
 
 
-_COPULA = re.compile(r"\b(?:is|are|was|were)\s|\s=\s")
+_COPULA = re.compile(r"\b(?:is|are|was|were|ist|sind|war|est|es|è|é|är|jest|heißt)\s|\s=\s")
+_DASHED = re.compile(r"[^\W\d_a-z]\s-\s(?:это\s)?")
+"""`Столица - Москва.`: where the copula is a dash."""
 _UNSURE = re.compile(
-    r"\b(?:not|never|no|n't|cannot|doubt|if|whether|maybe|wrong|incorrect|false|unless|might|could)\b|n't|\?"
+    r"\b(?:not|never|no|n't|cannot|doubt|if|whether|maybe|wrong|incorrect|false|unless|might|could"
+    r"|nicht|kein\w{0,2}|pas|jamais|nunca|non|nie|не|нет)\b|n't|\?|不是|ではな|じゃな|아니|아닙"
 )
+_SPOKEN_END = re.compile(r"(?:です|でした|である|になります|입니다|이에요|예요|이다)[.!]{0,2}\Z")
+_TOPIC = re.compile(r"(?:は|が|은|는|이|가|是)(?P<value>[^はが은는是]{1,60})\Z")
+
+
+def _without_courtesy(text: str) -> str:
+    """The text without paragraphs at its end that offer help, or that only say the first line again."""
+    paragraphs = [p for p in re.split(r"\n\s*\n", text) if p.strip()]
+    while len(paragraphs) > 1 and _COURTESY.match(spelling.lowered(paragraphs[-1].strip(" *_"))):
+        paragraphs.pop()
+    first = spelling.folded(declared.peeled(paragraphs[0])) if paragraphs else ""
+    rest = paragraphs[1:]
+    again = (
+        first
+        and len(first.split()) <= MAX_UNDECLARED_WORDS
+        and all(
+            spelling.folded(p).startswith(first + " ") and not _UNSURE.search(spelling.lowered(p))
+            for p in rest
+        )
+    )
+    return paragraphs[0] if rest and again else "\n\n".join(paragraphs)
+
+
+_COURTESY = re.compile(
+    r"(?:(?:please )?(?:let me know|feel free|don't hesitate)|i hope|hope (?:this|that)|is there anything|if you (?:have|need|want|would)"
+    r"|happy to|i'm happy|i'd be|would you like|do you (?:want|need)|have a (?:nice|great|good)|good luck|thanks|thank you|you're welcome)\b"
+)
+_BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
+
+
+def _marked(text: str) -> str:
+    """The one bold text of a short reply, unless its sentence is denied or doubted; else empty."""
+    found = _BOLD.findall(text)
+    short = len(text.split(None, 3 * MAX_UNDECLARED_WORDS)) <= 3 * MAX_UNDECLARED_WORDS
+    return found[0] if len(found) == 1 and short and not _UNSURE.search(text.lower()) else ""
 
 
 def _sentence_end(line: str) -> str:
@@ -148,7 +189,14 @@ def _sentence_end(line: str) -> str:
     sentence = re.split(r"(?<=[.!?])\s+", line.strip())[-1]
     if len(sentence.split()) > 2 * MAX_UNDECLARED_WORDS or _UNSURE.search(sentence.lower()):
         return ""
-    found = list(_COPULA.finditer(sentence))
+    if not sentence.isascii():
+        spoken = _SPOKEN_END.sub("", sentence)
+        topic = _TOPIC.search(spoken.rstrip(".! "))
+        if topic:
+            return declared.peeled(topic["value"])
+        if spoken != sentence:
+            return declared.peeled(spoken)
+    found = list(_COPULA.finditer(sentence)) or list(_DASHED.finditer(sentence))
     return declared.peeled(sentence[found[-1].end() :]) if found else ""
 
 

@@ -150,7 +150,8 @@ _REFUSAL = re.compile(
     r"(?: to)? (?:answer|help|assist|provide|comply|do|fulfil|discuss|continue|respond|give|share|engage|with)"
 )
 _OUTAGE = re.compile(
-    r"\A\W{0,4}(?:(?:\w{0,20}error|exception|http)\b[^\n]{0,80}?)?"
+    r"\A\W{0,4}(?:(?:\w{0,20}error|exception|http)\b[^\n]{0,80}?)?(?:[45]\d\d\b[ :-]{0,3})?"
+    r"(?:(?:the |your )?(?:request|read|write|connection|server|gateway|upstream|operation|model|api)\b[^\n]{0,20}?)?"
     r"(?:rate.?limit|time.?out\b|timed out|connection (?:error|refused|reset|aborted)|internal server error"
     r"|service (?:is )?(?:temporarily )?unavailable|bad gateway|gateway time|too many requests|overloaded"
     r"|quota exceeded|exceeded your (?:current )?quota|out of memory|(?:error|http|status)(?: code)?:? ?(?:429|5\d\d)\b)"
@@ -162,7 +163,27 @@ def refused(text: str) -> bool:
     return bool(_REFUSAL.match(lowered(text[:400])))
 
 
-def outage(text: str) -> bool:
-    """The reply is a short message of the machinery, not of the model."""
-    text = text.strip()
-    return len(text) <= 300 and bool(_OUTAGE.match(lowered(text)))
+_SURELY = re.compile(r"timed? ?.?out\b|retry|exceeded|unavailable|refused|reset by|overloaded")
+
+
+def outage(text: str, *, surely: bool = False) -> bool:
+    """The reply is a short message of the machinery, not of the model.
+
+    `surely`: in words that no answer has, so that `HTTP 429` may still be one.
+    """
+    text = lowered(text.strip())
+    if len(text) > 300 or not _OUTAGE.match(text):
+        return False
+    return not surely or bool(_SURELY.search(text))
+
+
+_UNSURE = re.compile(
+    r"\bi(?:'m| am)? (?:not|n't) (?:sure|certain|able)|\bi(?:'m| am) (?:unsure|uncertain)|\bi (?:do not|don't) (?:really )?know"
+    r"|\b(?:need|require)s? (?:some )?more (?:information|details|context|data)|\bnot enough (?:information|details|data)"
+    r"|\b(?:cannot|can't|could not|couldn't|unable to) (?:be )?(?:determine|solve|say|tell|answer|know|find|comput|calculat)"
+)
+
+
+def unsure(text: str) -> bool:
+    """The model says that it does not know."""
+    return bool(_UNSURE.search(lowered(text)))

@@ -182,12 +182,14 @@ def _without_answer(
 
 def _explained(verdict: Score, reply: str) -> Score:
     """The verdict, with an outage or a refusal told from an answer that could not be read."""
-    if verdict.status not in ("no_answer", "ambiguous") and not (
-        verdict.status == "ok" and verdict.correct is False
-    ):
+    if verdict.status not in ("ok", "no_answer", "ambiguous"):
         return verdict
-    if len(reply) <= 300 and reading.outage(spelling.normalised(reply)):
+    if len(reply) <= 300 and reading.outage(
+        spelling.normalised(reply), surely=verdict.correct is True
+    ):
         return unmeasured("error", "outage_text")
+    if verdict.status == "ok":
+        return verdict
     if verdict.status == "no_answer" and reading.refused(spelling.normalised(reply[:500])):
         return missed("refused", "by_model")
     return verdict

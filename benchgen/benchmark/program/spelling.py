@@ -51,7 +51,7 @@ def any_of(stems: tuple[str, ...], text: str) -> bool:
 _PUNCTUATION = re.compile(
     r"[!\"()*;?\[\]_`{}\\$•·…|]"
     r"|\.(?!\d)|[,:/](?!\d)|(?<!\d)[,:/]"  # kept in 3.14, 12:00, 1/2
-    r"|-(?![\d.])|(?<=[\w)])-"  # kept as a sign
+    r"|-(?=[^\W\d_])|(?<!\b\w)-(?=[^\w.]|\Z)|(?<=[\w)])-(?=[\d.])"  # kept as a sign, and in A-
 )
 _ACRONYM = re.compile(r"(?<![^\W_])([^\W\d_])\.(?=[^\W\d_](?![^\W_]))")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
