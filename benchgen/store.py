@@ -325,6 +325,16 @@ def write_jsonl(path: Path, rows: Sequence[Mapping[str, Any]]) -> str:
     return sha256(text)
 
 
+def cut_torn_line(path: Path) -> None:
+    """Drop the half line that a killed writer left, so that the next one starts on its own line."""
+    if not path.exists():
+        return
+    data = path.read_bytes()
+    if data and not data.endswith(b"\n"):
+        with path.open("r+b") as file:
+            file.truncate(data.rfind(b"\n") + 1)
+
+
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
     """The whole lines of a JSONL file; a torn last line (a killed writer's) is left out.
 

@@ -17,8 +17,7 @@ from benchgen.models import catalogue, quiet_libraries
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.plan import gate
 from benchgen.records import Job, PlanRecord
-from benchgen.run.runner import cut_torn_line
-from benchgen.store import JobRow, ModelRow, PlanRow, now
+from benchgen.store import JobRow, ModelRow, PlanRow, cut_torn_line, now
 from benchgen.types import Plan, canonical, sha256
 from benchgen.workspace import Workspace
 

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from benchgen.benchmark.prompts import render
 from benchgen.errors import ModelError, StoreError
-from benchgen.store import make_folder, read_jsonl
+from benchgen.store import cut_torn_line, make_folder, read_jsonl
 from benchgen.types import STATUSES, Evaluation, Model, Question, Reply, Request, Trace, canonical
 
 NOT_ANSWERED = "error"
@@ -117,16 +117,6 @@ def rescored(trace: Trace, question: Question, scorer: Scorer) -> Trace:
     if trace.finish_reason == NOT_ANSWERED:
         return trace
     return replace(trace, **scored(question, trace.reply, trace.finish_reason, scorer))
-
-
-def cut_torn_line(path: Path) -> None:
-    """Drop the half line that a killed writer left, so that the next one starts on its own line."""
-    if not path.exists():
-        return
-    data = path.read_bytes()
-    if data and not data.endswith(b"\n"):
-        with path.open("r+b") as file:
-            file.truncate(data.rfind(b"\n") + 1)
 
 
 @dataclass

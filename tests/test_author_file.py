@@ -1,0 +1,552 @@
+"""The file author: every file of the manifest, and the rules that hold for files that are not in it."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import importlib.util
+import io
+import json
+import os
+import re
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchgen.author import files
+from benchgen.author.file import (
+    DocumentFile,
+    FileSpec,
+    Imported,
+    QuestionFile,
+    TrainingFile,
+    read_file,
+    refers_to_positions,
+)
+from benchgen.author.files.documents import passages
+from benchgen.author.files.literal import Unreadable, read_literal
+from benchgen.author.files.source import trimmed
+from benchgen.errors import DataError, InputError, NotFound
+from benchgen.types import Question
+
+CASES = Path(__file__).parent / "cases" / "files"
+MANIFEST = [json.loads(line) for line in (CASES / "manifest.jsonl").read_text().splitlines()]
+NEEDS = {".xlsx": "openpyxl", ".pdf": "pypdf"}
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=30)
+
+
+def read(name: str, **told: Any) -> Imported:
+    library = NEEDS.get(Path(name).suffix)
+    if library and importlib.util.find_spec(library) is None:
+        pytest.skip(f"waits for {library}")
+    return read_file(FileSpec(CASES / name, **told))
+
+
+def questions(name: str, **told: Any) -> QuestionFile:
+    found = read(name, **told)
+    assert isinstance(found, QuestionFile)
+    return found
+
+
+def made(path: Path, text: str | bytes, **told: Any) -> QuestionFile:
+    """The questions of a file with that content."""
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    found = read_file(FileSpec(path, **told))
+    assert isinstance(found, QuestionFile), found
+    return found
+
+
+def fault(path: Path, text: str | bytes, **told: Any) -> str:
+    """The message of the error that a file with that content gives."""
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    with pytest.raises(DataError) as caught:
+        read_file(FileSpec(path, **told))
+    return caught.value.message
+
+
+def lines(*rows: dict[str, Any]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+# ---- the manifest -------------------------------------------------------------------------------
+
+
+def as_expected(want: Any, target: Any) -> bool:
+    """A manifest writes one accepted text for a list of one, and a number as text or number."""
+    return want in (target, str(target)) or [want] == target
+
+
+LOOKS: dict[str, Callable[[QuestionFile], Any]] = {
+    "kind": lambda found: found.kind,
+    "n_questions": lambda found: len(found.questions),
+    "first_target_text": lambda found: found.questions[0].target_text,
+    "second_target_text": lambda found: found.questions[1].target_text,
+    "first_prompt": lambda found: found.questions[0].prompt,
+    "first_call": lambda found: found.questions[0].target[0],
+    "targets_text": lambda found: [q.target_text for q in found.questions],
+    "targets_any": lambda found: [q.target for q in found.questions],
+    "rationales": lambda found: [q.rationale for q in found.questions],
+    "options_of_first": lambda found: found.questions[0].options,
+    "categories": lambda found: sorted({q.category for q in found.questions}),
+    "n_options": lambda found: [len(q.choices) for q in found.questions],
+    "n_points": lambda found: [len(q.target) for q in found.questions],
+    "n_calls": lambda found: [len(q.target) for q in found.questions],
+}
+
+
+def wrong_questions(expected: dict[str, Any], found: QuestionFile) -> Iterator[str]:
+    for name, look in LOOKS.items():
+        if name in expected and look(found) != expected[name]:
+            yield f"{name}: {look(found)}"
+    targets = [q.target for q in found.questions]
+    wanted = [expected["first_target"]] if "first_target" in expected else []
+    for want, target in zip(expected.get("targets", wanted), targets, strict=False):
+        if not as_expected(want, target):
+            yield f"target {target}, not {want}"
+    pattern = expected.get("options_must_not_match", "(?!)")
+    yield from (c for q in found.questions for c in q.choices if re.search(pattern, c))
+    if expected.get("keep_order_or_warn") and not any(map(refers_to_positions, found.questions)):
+        yield "order"
+
+
+def wrong(expected: dict[str, Any], outcome: Imported | str) -> list[str]:
+    """What of an outcome (or an error's message) is not as the manifest has it."""
+    if isinstance(outcome, str):
+        if "error" not in expected and expected.get("kind") != "scorer_pairs":
+            return [outcome]
+        missing = [p for p in expected.get("error", []) if not re.search(p, outcome, re.IGNORECASE)]
+        return [f"{pattern} is not in {outcome}" for pattern in missing]
+    if isinstance(outcome, DocumentFile):
+        facts = {f: f in outcome.text for f in expected.get("facts", {}).values()}
+        facts |= {f: f not in outcome.text for f in expected.get("absent", [])}
+        fine = expected.get("kind") == "document"
+        return [f for f, holds in facts.items() if not holds] or ([] if fine else ["document"])
+    if isinstance(outcome, TrainingFile):
+        told = (
+            expected.get("kind"),
+            expected.get("n_rows"),
+            expected.get("format", outcome.format),
+        )
+        return [] if told == ("train", outcome.rows, outcome.format) else [str(outcome)]
+    warned = re.search(expected.get("warns", ""), " ".join(outcome.warnings))
+    return [*wrong_questions(expected, outcome), *([] if warned else ["no warning"])]
+
+
+@pytest.mark.parametrize("case", MANIFEST, ids=lambda case: case["file"])
+def test_every_file_of_the_manifest_gives_what_it_must(case: dict[str, Any]) -> None:
+    outcome: Imported | str
+    try:
+        outcome = read(case["file"], **case.get("options", {}))
+    except InputError as error:
+        outcome = error.message
+        assert case["file"] in outcome  # names the file as given
+        assert "\n" not in outcome
+    faults = wrong(case["expected"], outcome)
+    others = [wrong(other, outcome) for other in case["expected"].get("also_ok", [])]
+    assert not faults or [] in others, faults
+
+
+def test_what_is_read_though_the_manifest_allows_to_refuse_it_is_said() -> None:
+    # where an error would do as well, the import has a reason, and the report has it too
+    german = questions("mcq_german_headers.csv")
+    assert [q.target_text for q in german.questions] == ["7"]
+    assert any("'Frage'" in d and "'Lösung'" in d for d in german.decisions)
+    assert any("several lines" in d for d in questions("qa_pretty_objects.jsonl").decisions)
+    assert any("as lists" in d for d in questions("arc_choices_as_repr.csv").decisions)
+
+
+# ---- answers --------------------------------------------------------------------------------------
+
+HEAD = "question,A,B,C,D,answer\n"
+
+
+@pytest.mark.parametrize(
+    ("told", "targets"),
+    [
+        ({"index_base": 0}, ["C", "B"]),
+        ({"index_base": 1}, ["B", "A"]),
+        ({"answers_are": "text"}, ["D", "B"]),
+        ({"answers_are": "index", "index_base": 1}, ["B", "A"]),
+    ],
+)
+def test_each_option_that_the_error_names_decides(told: dict[str, Any], targets: list[str]) -> None:
+    with pytest.raises(DataError) as caught:
+        questions("mcq_answer_numeric_options.csv")
+    for setting in ("author.answers_are=text", "author.index_base=0", "author.index_base=1"):
+        assert setting in caught.value.message
+    found = questions("mcq_answer_numeric_options.csv", **told)
+    assert [q.target for q in found.questions] == targets
+
+
+@pytest.mark.parametrize(
+    "form", ["{}", "({})", "{}.", "{})", " {} ", "Option {}", "option_{}", "\u200f{}"]
+)
+def test_a_letter_is_read_in_every_dress(tmp_path: Path, form: str) -> None:
+    rows = "".join(f"Q{i}?,x{i},y{i},z{i},w{i},{form.format(c)}\n" for i, c in enumerate("ABCDa"))
+    found = made(tmp_path / "f.csv", HEAD + rows)
+    assert [q.target for q in found.questions] == list("ABCDA")
+
+
+def test_no_reading_is_taken_that_one_row_refutes(tmp_path: Path) -> None:
+    # options that are digits in row 1 only: row 2 shows that positions are meant
+    text = HEAD + "How many?,1,2,3,4,0\nWhich?,x,y,z,w,3\n"
+    assert [q.target for q in made(tmp_path / "f.csv", text).questions] == ["A", "D"]
+    message = fault(tmp_path / "f.csv", HEAD + "Who?,x,y,z,w,A\nWhich?,x,y,z,w,w\n")
+    assert "mix" in message
+    assert "row 2 (line 3)" in message
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=8), st.integers(0, 1))
+@settings(max_examples=40, deadline=None)
+def test_positions_are_read_right_or_asked_about(
+    tmp_path_factory: pytest.TempPathFactory, right: list[int], base: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "positions.csv"
+    rows = "".join(f"Q{i}?,x{i},y{i},z{i},w{i},{r + base}\n" for i, r in enumerate(right))
+    open_to_both = {r + base for r in right} <= {1, 2, 3}
+    if open_to_both:
+        assert "author.index_base" in fault(path, HEAD + rows)
+    found = made(path, HEAD + rows, index_base=base if open_to_both else None)
+    assert [q.target for q in found.questions] == ["ABCD"[r] for r in right]
+
+
+def test_several_right_options_are_letters_in_order(tmp_path: Path) -> None:
+    rows = [
+        {"question": f"Q{i}?", "choices": ["x", "y", "z"], "answer": a}
+        for i, a in enumerate((["C", "A"], ["B"]))
+    ]
+    found = made(tmp_path / "f.jsonl", lines(*rows), multi=True)
+    assert [q.target for q in found.questions] == [["A", "C"], ["B"]]
+    assert "author.multi=true" in fault(tmp_path / "f.jsonl", lines(*rows))
+
+
+@pytest.mark.parametrize(
+    ("choices", "refers"),
+    [
+        (("Mars", "Venus", "Both A and B"), True),
+        (("x", "y", "None of the above"), True),
+        (("x", "y", "A and C only"), True),
+        (("x", "y", "Alle oben genannten"), True),
+        (("x", "y", "Ninguna de las anteriores"), True),
+        (("甲", "乙", "以上都不是"), True),
+        (("Bee", "Dog", "A cat and a dog"), False),
+        (("vitamin A", "a and b", "Both of his arms"), False),
+        (("The answer to life", "An option", "above zero"), False),
+    ],
+)
+def test_options_that_name_places_are_known(choices: tuple[str, ...], refers: bool) -> None:
+    question = Question("mcq", "Which?", "A", choices)
+    assert refers_to_positions(question) is refers
+    assert refers_to_positions(replace(question, rationale="(B) is too small.")) is True
+    assert not refers_to_positions(Question("qa", "Which?", ["Both A and B"]))
+
+
+# ---- texts and numbers ----------------------------------------------------------------------------
+
+
+@given(
+    rows=st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=6),
+    delimiter=st.sampled_from(",;\t|"),
+)
+@settings(max_examples=50, deadline=None)
+def test_texts_come_out_of_a_table_as_they_went_in(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], delimiter: str
+) -> None:
+    rows = [(f"{i} {q}?", f"word {a}.") for i, (q, a) in enumerate(rows)]
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows(
+        [("question", "answer"), *rows]
+    )
+    path = tmp_path_factory.getbasetemp() / "texts.csv"
+    found = made(path, text.getvalue(), kind="qa")
+    assert [(q.prompt, q.target) for q in found.questions] == [
+        (trimmed(q), [trimmed(a)]) for q, a in rows
+    ]
+
+
+@given(st.integers(-999_999, 999_999), st.integers(0, 99), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_a_number_is_the_same_in_both_notations(
+    tmp_path_factory: pytest.TempPathFactory, whole: int, cents: int, grouped: bool
+) -> None:
+    english = f"{whole:,}.{cents:02}" if grouped else f"{whole}.{cents:02}"
+    german = english.translate(str.maketrans(",.", ".,"))
+    path = tmp_path_factory.getbasetemp() / "numbers.csv"
+    targets = [
+        made(path, f"question;answer\nHow?;{n}\n").questions[0].target for n in (english, german)
+    ]
+    assert targets == [float(f"{whole}.{cents:02}")] * 2
+
+
+@pytest.mark.parametrize(
+    ("written", "told", "target"),
+    [
+        ("1.200", "comma", 1200),
+        ("1.200", "point", 1.2),
+        ("0,125", None, 0.125),
+        ("1,234,567", None, 1234567),
+        ("1 234,5", None, 1234.5),
+        ("1'234.5", None, 1234.5),
+        ("−7", None, -7),
+        ("6.02e23", None, 6.02e23),
+        ("99999999999999999999", None, 99999999999999999999),
+        ("0.1234567890123456789012", None, "0.1234567890123456789012"),
+        ("3/4", None, "3/4"),
+    ],
+)
+def test_numbers_as_people_write_them(
+    tmp_path: Path, written: str, told: str | None, target: Any
+) -> None:
+    text = f"question\tanswer\nHow many?\t{written}\nAnd more?\t5\n"
+    found = made(tmp_path / "f.tsv", text, decimal=told)
+    assert (found.kind, found.questions[0].target) == ("numeric", target)
+
+
+@pytest.mark.parametrize("text", ["007", "2024-05-01", "2:30", "12a", "1.2.3", "5/12"])
+def test_what_only_looks_like_a_number_stays_a_text(tmp_path: Path, text: str) -> None:
+    found = made(tmp_path / "f.csv", f"question,answer\nWhich?,{text}\nWhich else?,{text}\n")
+    assert (found.kind, found.questions[0].target) == ("qa", [text])
+
+
+def test_a_word_of_the_person_that_the_numbers_refute_is_an_error(tmp_path: Path) -> None:
+    message = fault(tmp_path / "f.csv", 'question,answer\nHow?,"1,5"\n', decimal="point")
+    assert "author.decimal=point does not fit" in message
+
+
+# ---- repeats, ids, damage -------------------------------------------------------------------------
+
+
+def test_nothing_is_dropped_in_silence(tmp_path: Path) -> None:
+    text = "question,answer\nWhich?,tin\nWhich?,tin\nWHICH?,tin\nWho?,Ann\n"
+    found = made(tmp_path / "f.csv", text)
+    assert [q.prompt for q in found.questions] == ["Which?", "WHICH?", "Who?"]
+    assert any("row 2 (line 3) repeats row 1 (line 2)" in decision for decision in found.decisions)
+    assert any("row 3 (line 4) of row 1 (line 2)" in warning for warning in found.warnings)
+
+
+def test_columns_that_are_not_used_are_named() -> None:
+    assert "columns not used: 'column 1'" in questions("own_saved_index.csv").decisions
+
+
+def test_a_warning_that_many_rows_share_is_said_once(tmp_path: Path) -> None:
+    rows = "".join(f"Which {i}?,&quot;x{i}&quot;\n" for i in range(40))
+    found = made(tmp_path / "f.csv", "question,answer\n" + rows)
+    assert found.questions[0].target == ["&quot;x0&quot;"]
+    assert len(found.warnings) == 1
+    assert "rows 1, 2, 3, 4, 5 and 35 more" in found.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("a.csv", "question,answer,answer\nWhich?,x,x\n", "duplicate"),
+        ("a.csv", "question,А,B,C,D,answer\nWhich?,x,y,z,w,B\n", "look like options"),
+        ("a.csv", "question,options,answer\nWhich?,red and blue,A\n", "taken apart"),
+        ("a.csv", "question,options,answer\nWhich?,a;b|c;d,A\n", "ambiguous"),
+        ("a.jsonl", '{"question": "Q?", "choices": ["x", "y"]}\n', "answer"),
+        ("a.jsonl", '{"question": "Q?", "choices": ["x", "y"], "answer": -1}\n', "hidden"),
+        ("a.jsonl", '{"question": "Q?", "query": "R?", "answer": "x"}\n', "ambiguous"),
+        ("a.jsonl", '{"question": "Q?", "answer": {"a": 1}}\n', "unknown shape"),
+        ("a.jsonl", "[1]\n[2]\n", "list"),
+        (
+            "a.jsonl",
+            '{"question": "Q?", "tools": [{"name": "\\ud800"}], "answer": []}\n',
+            "surrogate",
+        ),
+        ("a.json", "5", "no rows"),
+        ("a.json", '{"a": [{"x": 1}], "b": [{"x": 1}]}', "several lists"),
+        ("a.json", '{"question": "Q?"', "line 1"),
+        ("a.json", "[]", "empty"),
+        ("a.xlsx", "PK", "damaged"),
+        ("a.docx", "no zip", "damaged"),
+        ("a.html", "<html><script>var x = 1</script></html>", "empty"),
+        ("a.csv", b"\x1f\x8b\x08\x00", "gzip"),
+    ],
+)
+def test_faults_are_told_by_their_kind(
+    tmp_path: Path, name: str, text: str | bytes, says: str
+) -> None:
+    message = fault(tmp_path / name, text)
+    assert says in message
+    assert name in message
+
+
+# ---- literals, passages, any bytes ----------------------------------------------------------------
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(VALUES)
+@settings(max_examples=100, deadline=None)
+def test_what_python_prints_is_read_back(value: Any) -> None:
+    assert read_literal(repr(value)) == value
+    assert read_literal(f"array({value!r}, dtype=object)") == value
+
+
+@pytest.mark.parametrize(
+    "text", ["__import__('os')", "[1, x]", "1 + 1", "['a', ...]", "[" * 90, "{1}", "f('a')"]
+)
+def test_what_is_no_literal_is_refused(text: str) -> None:
+    with pytest.raises(Unreadable):
+        read_literal(text)
+
+
+def test_nothing_is_ever_evaluated() -> None:
+    for path in Path(files.__path__[0]).glob("*.py"):
+        called = [n.func for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
+        names = {f.id for f in called if isinstance(f, ast.Name)}
+        assert not names & {"eval", "exec", "compile", "__import__"}, path
+
+
+@given(st.lists(st.text(st.sampled_from("ab #|-.\n"), max_size=300), max_size=12))
+@settings(max_examples=50, deadline=None)
+def test_passages_stand_in_the_text_and_leave_nothing_out(parts: list[str]) -> None:
+    text = "\n\n".join(parts)
+    found = passages(text)
+    assert all(passage in text for passage in found)
+    assert "".join("".join(found).split()) == "".join(text.split())
+
+
+@cache
+def small_files() -> list[Path]:
+    kinds = (".csv", ".json", ".jsonl", ".tsv", ".docx", ".html", ".md")
+    return sorted(f for f in CASES.iterdir() if f.suffix in kinds and f.stat().st_size < 5000)
+
+
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_damaged_files_give_one_line_and_no_traceback(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    source = data.draw(st.sampled_from(small_files()))
+    raw = source.read_bytes()
+    at = data.draw(st.integers(0, len(raw)))
+    inserted = data.draw(
+        st.binary(max_size=6) | st.sampled_from([b"null", b"[]", b'"', b"\\ud800", b"9" * 5000])
+    )
+    path = tmp_path_factory.getbasetemp() / f"damaged{source.suffix}"
+    path.write_bytes(raw[:at] + inserted + raw[at + data.draw(st.integers(0, 40)) :])
+    message = "none"
+    try:
+        read_file(FileSpec(path))
+    except InputError as error:
+        message = error.message
+    assert len(message.encode().splitlines()) == 1
+
+
+# ---- limits, paths, speed -------------------------------------------------------------------------
+
+
+def test_a_string_of_arguments_is_the_same_call_as_an_object() -> None:
+    strings, objects = questions("tool_openai_strings.jsonl"), questions("tool_dict_args.jsonl")
+    assert strings.questions[0].key == objects.questions[0].key
+    assert [t["function"]["name"] for t in strings.questions[0].options["tools"]] == [
+        "get_forecast",
+        "convert_money",
+        "list_lamps",
+    ]
+
+
+def test_padding_goes_and_a_null_that_may_be_stays(tmp_path: Path) -> None:
+    padded = questions("tool_null_padded.jsonl").questions[0]
+    assert "null" not in json.dumps(padded.to_dict()["options"])
+    properties = {"town": {"type": ["string", "null"]}, "days": {"type": "integer"}}
+    tools = [{"name": "f", "parameters": {"type": "object", "properties": properties}}]
+    row = {
+        "question": "Q?",
+        "tools": tools,
+        "answer": [{"name": "f", "arguments": {"town": None, "days": None}}],
+    }
+    assert made(tmp_path / "f.jsonl", lines(row)).questions[0].target[0]["arguments"] == {
+        "town": None
+    }
+
+
+def test_the_kind_that_is_asked_for_is_the_kind_that_comes(tmp_path: Path) -> None:
+    found = questions("mcq_all_A.csv", kind="qa")
+    assert found.questions[0].target == ["night"]
+    assert "no columns of options" in fault(
+        tmp_path / "f.csv", "question,answer\nQ?,x\n", kind="mcq"
+    )
+    chat = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
+    assert "kind=train" in fault(tmp_path / "f.csv", "question,answer\nQ?,x\n", kind="train")
+    (tmp_path / "f.jsonl").write_text(lines({"messages": chat}))
+    assert isinstance(read_file(FileSpec(tmp_path / "f.jsonl", kind="train")), TrainingFile)
+    with pytest.raises(DataError, match="author=document"):
+        read_file(FileSpec(CASES / "doc_handbook.md", kind="mcq"))
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        ({"kind": "essay"}, "kind=essay"),
+        ({"index_base": 2}, "author.index_base=2"),
+        ({"answers_are": "guess"}, "author.answers_are=guess"),
+        ({"columns": {"colour": "A"}}, "author.columns.colour"),
+        ({"columns": {"question": "Frage"}}, "author.columns.question=Frage"),
+        ({"sheet": "one"}, "author.sheet"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_by_its_name(told: dict[str, Any], says: str) -> None:
+    with pytest.raises(DataError, match=re.escape(says)):
+        read("mcq_all_A.csv", **told)
+
+
+def test_options_are_named_by_their_letters(tmp_path: Path) -> None:
+    columns = {"question": "was", "option_a": "eins", "B": "zwei", "answer": "gut"}
+    found = made(tmp_path / "f.csv", "was,eins,zwei,gut\nWas?,x,y,B\n", columns=columns)
+    assert [q.target_text for q in found.questions] == ["y"]
+
+
+def test_limits_are_named_with_what_was_there(tmp_path: Path) -> None:
+    rows = "".join(f"Q{i}?,x{i}\n" for i in range(2001))
+    message = fault(tmp_path / "f.csv", "question,answer\n" + rows)
+    assert "2001" in message
+    assert "2000" in message
+    large = tmp_path / "large.csv"
+    large.touch()
+    os.truncate(large, 200_000_001)  # a hole: takes no space
+    with pytest.raises(DataError, match="too large: 200 MB"):
+        read_file(FileSpec(large))
+
+
+def test_a_path_that_is_no_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="there is no file"):
+        read_file(FileSpec(tmp_path / "none.csv"))
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(DataError, match="folder"):
+        read_file(FileSpec(tmp_path / "folder.csv"))
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_two_thousand_rows_take_less_than_a_second(tmp_path: Path, ending: str) -> None:
+    names = ("question", "A", "B", "C", "D", "answer", "category")
+    rows = [
+        (f"What is {i} plus {i % 7}?", f"{i}a", f"{i}b", f"{i}ç", f"{i}d", "ABCD"[i % 4], "sums")
+        for i in range(2000)
+    ]
+    text = io.StringIO()
+    csv.writer(text).writerows([names, *rows])
+    as_json = lines(*(dict(zip(names, row, strict=True)) for row in rows))
+    path = tmp_path / f"f.{ending}"
+    path.write_text(text.getvalue() if ending == "csv" else as_json)
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        found = read_file(FileSpec(path))
+        seconds.append(time.perf_counter() - start)
+        assert isinstance(found, QuestionFile)
+        assert len(found.questions) == 2000
+    assert statistics.median(seconds) < 1
