@@ -31,7 +31,7 @@ _OTHER = re.compile(
     r"|cevap|yanıt|jawaban|jawapan|sagot|jibu|đáp án|απάντηση|תשובה|התשובה|الإجابة|الجواب|پاسخ|جواب|उत्तर|উত্তর|விடை"
     r"|பதில்|సమాధానం|คําตอบ(?:ที่ถูกต้อง)?)"
     rf"(?:(?![^\W\d_])(?:{_GLUE}(?::|=|->)"
-    r"|(?:[ \t][^.:;?!\n]{0,60}?)??[ \t](?:ist|lautet|est|es|è|é|e|este|jest|to|je|on|är|er|ar|yra|is|adalah|ialah|ay|ni|là"
+    r"|(?:[ \t][^.:;?!\n]{0,60}?)??[ \t](?:n'|ليست?[ \t]|не[ \t]|bukan(?:lah)?[ \t])?(?:ist|lautet|est|es|è|é|e|este|jest|to|je|on|är|er|ar|yra|is|adalah|ialah|ay|ni|là"
     r"|είναι|є|हैं|है|হল|হলো|هي|هو|است|ہے|היא|הוא)\b[ \t]*:?"
     r"|[ \t]{1,3}(?=\(?[a-z]\)?(?:[ \t.]|\Z|\n|'[a-zışçğüö])))|คือ[ \t]*)"
 )
@@ -82,12 +82,34 @@ _OTHER_STEMS_WIDE = (
     *("válasz", "răspuns", "đáp", "απάντηση", "תשובה", "الإجابة", "الجواب", "پاسخ", "جواب", "उत्तर"),
     *("উত্তর", "விடை", "பதில்", "సమాధానం", "คําตอบ"),
 )
+_DENIAL = re.compile(
+    r"\b(?:no|não|nao|non|nicht|kein\w{0,2}|pas|inte|ikke|niet|не|nie|není|bukan(?:lah)?|ليست?)\b|n'(?=est)"
+)
+# The question asks for what is wrong: the wrong statement, not a wrong answer.
+_ASKED_WRONG = re.compile(
+    r"(?:incorrect|wrong|false|untrue|not (?:correct|true|right)) (?:statement|sentence|claim|assertion|pair|match|pairing)s? (?:is|are|would be)"
+    r"|(?:statement|sentence|claim|assertion|pair|one|option) (?:that|which) (?:is|are) (?:not (?:correct|true|right)|incorrect|wrong|false|untrue) (?:is|are)"
+    r"|(?<![a-z])the exception (?:is|would be)"
+    r"|(?:错误|錯誤|不正确|不正確|不对|不對)的(?:说法|說法|选项|選項|一项|一項)?(?:是|为|為|:)"
+)
+_ASKED_WRONG_STEMS = (
+    "statement",
+    "sentence",
+    "claim",
+    "assertion",
+    "pair",
+    "match",
+    "exception",
+    "that",
+    "which",
+)
+_ASKED_WRONG_WIDE = ("错误的", "錯誤的", "不正确的", "不正確的", "不对的", "不對的")
 # The person speaking does not hold this: hypothetical, denied, or somebody else's.
 _NOT_MINE = re.compile(
     r"\b(?:if|whether|unless|suppose|supposing|assume|assuming|imagine"
     r"|don't (?:think|believe)|do not (?:think|believe)|doubt|not (?:sure|certain|convinced|true) "
     r"|incorrect|wrong|false|tempting|tempted|trap|naive|distractor"
-    r"|people|students?|others?|someone|somebody|many|some say|you (?:might|may|could)|one (?:might|may|could)"
+    r"|people|students?|others?|someone|somebody|many|some (?:would |may |might |will )?(?:say|think|believe|claim|argue|hold)|you (?:might|may|could)|one (?:might|may|could)"
     r"|(?:often|commonly|widely|sometimes|frequently|popularly|mistakenly) (?:thought|believed|said|assumed|claimed|held)"
     r"|misconception|myth"
     r"|at first|initially|originally|first thought|seemed|would be if|not the|not my|never)\b"
@@ -121,6 +143,8 @@ def declarations(text: str, low: str) -> list[Declaration]:
         found += _each(_PICK, "pick", low)
     if any_of(_RIGHT_STEMS, low):
         found += _each(_RIGHT, "pick", low)
+    if any_of(_ASKED_WRONG_STEMS, low) or (not low.isascii() and any_of(_ASKED_WRONG_WIDE, low)):
+        found += _each(_ASKED_WRONG, "pick", low)
     if ":" in low or "=" in low or "ans." in low:
         found += [
             Declaration(m.start(), m.end(), "answer" if m["answer"] else "label", True)
@@ -141,18 +165,21 @@ def _each(pattern: re.Pattern[str], style: str, low: str) -> list[Declaration]:
         before = low[max(0, start - 120) : start]
         lead = before[before.rfind("\n") + 1 :]
         at_line = not lead.strip(" \t#*_>`$\\[(-✅✔").strip() and len(lead) < 100
-        if style in ("answer", "pick") and not at_line and _denied(before):
+        if style in ("answer", "pick") and not at_line and denied(before):
             continue
         end = match.end()
         if "would be" in match[0] and _hypothetical(before, low[end : end + 120]):
             continue
         if match[0].rstrip(" \t:").endswith("n't"):
             end = low.rfind("n't", start, end)  # the denial is part of what is declared
+        elif pattern is _OTHER and (denial := _DENIAL.search(low, start, end)):
+            end = denial.start()
         found.append(Declaration(start, end, style, at_line))
     return found
 
 
-def _denied(before: str) -> bool:
+def denied(before: str) -> bool:
+    """Whether the clause that ends `before` denies, supposes or reports what follows it."""
     clause = _CLAUSE_END.split(before)[-1]
     return bool(_NOT_MINE.search(clause)) and not _NO_DOUBT.search(clause)
 

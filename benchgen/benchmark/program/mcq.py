@@ -108,7 +108,11 @@ def _declared(part: str, low: str, options: Options, several: bool) -> Pick:
     found = declared.declarations(part, low)
     places = [(d.value, d.style == "boxed", False) for d in found]
     if found or _might_correct(low):
-        places += [(m.end(), False, True) for m in _CORRECTION.finditer(low)]
+        places += [
+            (m.end(), False, True)
+            for m in _CORRECTION.finditer(low)
+            if not _OF_A_LABEL.search(low, max(0, m.start() - 5), m.start())
+        ]
         places.sort()
     weak = NOTHING
     for position, boxed, correction in reversed(places[-MAX_PLACES:]):
@@ -218,6 +222,8 @@ _CORRECTION = re.compile(
     r"(?:(?:no|wait|actually|sorry)[ ,.:;!-]{1,4})?"
     r"(?:i mean |make that |it(?:'s| is| must be| should be) |that(?:'s| is) |the (?:correct )?(?:answer|option|one) is )?"
 )
+_OF_A_LABEL = re.compile(r"(?:[(\[][a-z]{1,2}[)\]]|\b[a-z]\)|\b[a-z]:)[ ]\Z")
+"""`(A) no, (C) no`: what is denied there is the label before it."""
 _CONCLUSION = re.compile(
     r"\b(?:so|thus|therefore|hence|consequently|leaving|leaves|which leaves|leaves us with|left with|conclude"
     r"|concluding|only|must be|has to be|have to be|it's|it is|this is|that's|that is|conclusion:)\b[ ,:]{0,3}"

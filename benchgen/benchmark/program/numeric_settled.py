@@ -165,12 +165,27 @@ def _braced(text: str, position: int) -> tuple[str, int]:
 def _weak(part: str, place: _Place, line: str, notation: Notation) -> Stated:
     """`Result: 5` and `I would say 5` count where no number follows them."""
     sentence = SENTENCE.split(line, maxsplit=1)[0]
+    if _said_first(sentence, notation).numbers and _COMPUTED.search(sentence):
+        return Stated(reason=SEVERAL)  # `The result is 12, and 12 / 4 = 3`: which of them?
     at = max(part.find(sentence, place.value), place.value) + len(sentence)
     if len(part) - at > MAX_TAIL or _DIGIT.search(declared.without_comment("\n" + part[at:])):
         return NOTHING
     rule = statements.bare if place.style == "label" else statements.headed
     found = rule(sentence, notation)
     return found if found.numbers else NOTHING
+
+
+_FIRST = re.compile(
+    r"[\s*_`$]{0,6}(?P<value>[-+]?[$€£¥]?\d[\d.,]{0,30}?%?(?:[ ][a-zA-Z]{1,12})?)[*_`$]{0,4}"
+    r"(?:[,;](?=\s)|\.(?=\s)|\s\()(?=[^\n]*\d)"
+)
+_COMPUTED = re.compile(r"\d\s?=|=\s?[-+$]?\d")
+
+
+def _said_first(line: str, notation: Notation) -> Stated:
+    """The plain number that a declared line begins with, where other numbers follow in its remarks."""
+    first = _FIRST.match(line)
+    return statements.bare(first["value"], notation) if first else NOTHING
 
 
 _DIGIT = re.compile(r"\d")
@@ -190,9 +205,10 @@ def _answer(part: str, position: int, line: str, last: bool, notation: Notation)
         if _goes_on_as_list(part, at + len(line)):
             return Stated(reason=SEVERAL)
         line = line[2:]
-    found = statements.bare(line, notation)
-    if found.numbers or found.reason:
-        return found
+    for rule in (_said_first, statements.bare):
+        found = rule(line, notation)
+        if found.numbers or found.reason:
+            return found
     found = statements.headed(line, notation)
     if found.numbers or found.reason:
         end = at + len(SENTENCE.split(line, maxsplit=1)[0])

@@ -228,8 +228,24 @@ def _leads(before: str) -> bool:
 _TITLED = re.compile(r"\W{0,6}(?:[^\W_]+[ -]){0,5}[^\W_]+\W{0,3}[:=≈]\W{0,6}\Z")
 
 
+_FUNCTION = re.compile(
+    r"(?<![a-zA-Z\\])(?:log|ln|lg|sin|cos|tan|cot|sec|csc|exp|arc\w{3}|floor|ceil|gcd|lcm|max|min)[ ]?\(?[ ]?[-+]?\d"
+    r"(?![^\n]{0,200}(?:=|\bis\b))"
+)
+"""A function that is not worked out: `log(4)` is no 4."""
+_REMARK = re.compile(
+    r"\bis\s+(\d[\d.]{0,15}),?\s(?:and|which|since|as|because)\b[^\n]{0,60}?(?<![\d.])\1\s?[-+*/×÷·]\s?\d[^=\n]{0,40}="
+)
+"""`is 12, and 12 / 4 = 3`: a value, and a computation with it."""
+_COMPARES = re.compile(
+    r"\s{0,3}(?:more|less|fewer|times|greater|larger|smaller|higher|lower|older|younger|percent of)\b"
+)
+
+
 def bare(text: str, notation: Notation) -> Stated:
     """The number that the text is, with a name before it and a unit behind it at most."""
+    if _FUNCTION.search(text):
+        return Stated(reason=UNREADABLE)
     text, low, items = _answers(text, notation)
     if not items:
         return NOTHING
@@ -247,6 +263,10 @@ def bare(text: str, notation: Notation) -> Stated:
 
 def concluded(sentence: str, notation: Notation) -> Stated:
     """The number that a sentence comes to: after `=` or `is`, at its head, or the only one in it."""
+    if _FUNCTION.search(sentence):
+        return Stated(reason=UNREADABLE)
+    if _REMARK.search(sentence):
+        return Stated(reason=SEVERAL)
     text, low, items = _answers(sentence, notation)
     if not items:
         return NOTHING
@@ -255,7 +275,7 @@ def concluded(sentence: str, notation: Notation) -> Stated:
     for k in range(len(items) - 1, -1, -1):
         start = items[k - 1].next if k else 0
         gap = low[start : items[k].start]
-        if _relation(gap):
+        if _relation(gap) and not _COMPARES.match(low, items[k].next):
             several = k and _gap(low, items[k - 1], items[k]) == "list"
             return Stated(reason=SEVERAL) if several else _result(items[k:], text, low)
     return _agreed(items, text) if not _unsolved(low, items[0]) else Stated(reason=UNREADABLE)

@@ -154,20 +154,18 @@ _TOPIC = re.compile(r"(?:は|が|은|는|이|가|是)(?P<value>[^はが은는是
 
 def _without_courtesy(text: str) -> str:
     """The text without paragraphs at its end that offer help, or that only say the first line again."""
-    paragraphs = [p for p in re.split(r"\n\s*\n", text) if p.strip()]
+    paragraphs = [p for p in re.split(r"\n\s*\n", text) if p.strip()] if "\n" in text else [text]
     while len(paragraphs) > 1 and _COURTESY.match(spelling.lowered(paragraphs[-1].strip(" *_"))):
         paragraphs.pop()
-    first = spelling.folded(declared.peeled(paragraphs[0])) if paragraphs else ""
-    rest = paragraphs[1:]
-    again = (
-        first
-        and len(first.split()) <= MAX_UNDECLARED_WORDS
-        and all(
-            spelling.folded(p).startswith(first + " ") and not _UNSURE.search(spelling.lowered(p))
+    first, rest = paragraphs[0] if paragraphs else "", paragraphs[1:]
+    if rest and len(first.split(None, MAX_UNDECLARED_WORDS)) <= MAX_UNDECLARED_WORDS:
+        words = spelling.folded(declared.peeled(first)) + " "
+        if all(
+            spelling.folded(p[:1000]).startswith(words) and not _UNSURE.search(spelling.lowered(p))
             for p in rest
-        )
-    )
-    return paragraphs[0] if rest and again else "\n\n".join(paragraphs)
+        ):
+            return first
+    return "\n\n".join(paragraphs)
 
 
 _COURTESY = re.compile(
@@ -197,7 +195,9 @@ def _sentence_end(line: str) -> str:
         if spoken != sentence:
             return declared.peeled(spoken)
     found = list(_COPULA.finditer(sentence)) or list(_DASHED.finditer(sentence))
-    return declared.peeled(sentence[found[-1].end() :]) if found else ""
+    if not found or declared.denied(spelling.lowered(sentence[: found[-1].start()])):
+        return ""
+    return declared.peeled(sentence[found[-1].end() :])
 
 
 # --- JSON ------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ from .verdict import Score, missed, unmeasured
 
 __all__ = ["KINDS", "OPTIONS", "VERSION", "Score", "main", "reward", "score", "score_files"]
 
-VERSION = "2.dev"
+VERSION = "2"
 """`.dev` at the end marks a program that is not released; see released.json."""
 
 KINDS: Mapping[str, Callable[..., Score]] = {

@@ -204,16 +204,18 @@ def _label_spans(sentence: str, options: Options) -> list[tuple[int, int, int]]:
 _DENY = re.compile(
     r"(?P<no>\b(?:not|never|neither|nor|cannot|cant|isnt|arent|wasnt|doesnt|dont|wont|couldnt|wouldnt|unlikely"
     r"|rules? out|ruled out|ruling out|eliminat\w{1,4}|exclud\w{1,4}|discard\w{0,3}|reject\w{0,3}|dismiss\w{0,3}"
-    r"|incorrect|wrong|false|instead of|rather than|unlike|except|than|compared to|as opposed to)\b|n't\b)"
+    r"|incorrect|wrong|false|instead of|rather than|unlike|except|than|compared to|as opposed to"
+    r"|nicht|kein\w{0,2}|pas|non|não|nao|no (?:es|era|son)|inte|ikke|niet|не|nie|není|bukan(?:lah)?|ليست?)\b|n't\b)"
     r"|(?P<yes>\b(?:but|leaving|leaves|leave|left|so|therefore|thus|hence|it's|it is|its|must be|has to be|is actually|which is"
-    r"|making|remains?|remaining|only|correct|right|instead(?! of))\b|;)"
+    r"|making|remains?|remaining|only|correct|right|instead(?! of)"
+    r"|sondern|sino|mais|ma|mas|e sim|utan|maar|melainkan|lecz|ale|а|بل)\b|;)"
 )
 _DENIED_AFTER = re.compile(
     r"[)\]\"'*]{0,3}\s*(?:(?:and|or|,|/)\s*\(?[a-z]\)?\s*){0,4}"
     r"(?:(?:is|are|was|were|can|could|would|must|does|do|did|will|should|has|have)(?: (?:be|also|clearly|definitely|both))?"
     r"(?:n't\b|nt\b| not\b(?! only)| wrong\b| incorrect\b| false\b| out\b| eliminated\b| excluded\b| impossible\b| unlikely\b| ruled\b)"
     r"|[:-]?\s*(?:wrong\b|incorrect\b|false\b|ruled out\b|eliminated\b|excluded\b|cannot\b|cant\b|can't\b)"
-    r"|ではな|じゃな|不是|不对|不對|错|錯|が違|は違)"
+    r"|ではな|ではありません|じゃな|不是|不对|不對|错|錯|が違|は違|(?:가|이|는|은) 아니|नहीं|değil)"
 )
 _ONCE = ("instead of", "rather than", "unlike", "except", "than", "compared to", "as opposed to")
 
