@@ -23,6 +23,8 @@ from benchgen.errors import BenchgenError, ConfigError, InputError
 from benchgen.verbs import VERBS, Verb, help_text
 
 if TYPE_CHECKING:
+    from benchgen.author.write import Draft
+    from benchgen.records import Write
     from benchgen.ui.plain import Screen
     from benchgen.workspace import Workspace
 
@@ -89,7 +91,7 @@ def parse(argv: list[str]) -> tuple[Verb, list[str], bool]:
             got="-m",
             allowed=[v.name for v in VERBS.values() if v.makes],
         )
-    return verb, name_models(overrides), multirun
+    return verb, blank_under_author(name_models(overrides)), multirun
 
 
 LAUNCHING = ("hydra/launcher", "hydra/sweeper", "hydra.launcher.", "hydra.sweeper.")
@@ -132,6 +134,16 @@ def name_models(overrides: list[str]) -> list[str]:
         names = ",".join(_quoted(v) for v in value.split(","))
         found += ["model=catalogue", f"model.name={names}"]
     return found
+
+
+def blank_under_author(overrides: list[str]) -> list[str]:
+    """The overrides with `benchmark=blank` before them where an author is chosen and no benchmark is."""
+    keys = {override.lstrip("+").partition("=")[0] for override in overrides}
+    return (
+        ["benchmark=blank", *overrides]
+        if "author" in keys and "benchmark" not in keys
+        else overrides
+    )
 
 
 # ---------------------------------------------------------------------------------------- running
@@ -279,7 +291,42 @@ def _need(cfg: config.Config, *keys: str) -> Any:
 
 
 def _create(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
-    draft = ws.author(_renamed(cfg)) if cfg.sibling_of is None else ws.sibling(cfg.sibling_of)
+    from benchgen.author.drafts import BY_MODEL, read_source
+    from benchgen.author.file import DocumentFile, TrainingFile
+
+    if cfg.sibling_of is not None:
+        return _created(ws, cfg, ws.sibling(cfg.sibling_of))
+    spec = _asked(cfg)
+    if spec.author.name in BY_MODEL and not cfg.dry:
+        return _turn(ws, ws.begin(spec), cfg, screen)
+    if spec.author.name == "file" and cfg.dry:
+        found = read_source(spec)
+        report = {"decisions": list(found.decisions), "warnings": list(found.warnings)}
+        if isinstance(found, TrainingFile):
+            return {"kind": "train", "rows": found.rows, "format": found.format, "report": report}
+        if isinstance(found, DocumentFile):
+            told = {"characters": found.characters, "passages": len(found.passages)}
+            return {"kind": "document", **told, "report": report}
+    return _created(ws, cfg, ws.author(spec))
+
+
+def _asked(cfg: config.Config) -> config.BenchmarkConfig:
+    """The benchmark config with what the command line says beside it."""
+    import dataclasses
+
+    spec = cfg.benchmark
+    if cfg.author.name:
+        if cfg.count is not None and cfg.author.name == "file":
+            raise ConfigError(
+                "a file is imported whole", got=f"count={cfg.count}", next="leave it out"
+            )
+        spec = dataclasses.replace(spec, author=cfg.author)
+    changes: dict[str, Any] = {"name": cfg.name, "kind": cfg.kind, "count": cfg.count}
+    given = {key: value for key, value in changes.items() if value is not None}
+    return dataclasses.replace(spec, **given)
+
+
+def _created(ws: Workspace, cfg: config.Config, draft: Draft) -> Result:
     first = draft.questions[0]
     told = {
         "benchmark": None,
@@ -300,10 +347,16 @@ def _create(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
     return {**told, "benchmark": bench.id, "link": bench.link}
 
 
-def _renamed(cfg: config.Config) -> config.BenchmarkConfig:
-    import dataclasses
-
-    return dataclasses.replace(cfg.benchmark, name=cfg.name or cfg.benchmark.name)
+def _turn(ws: Workspace, write: Write, cfg: config.Config, screen: Screen) -> Result:
+    """One turn of a writing; the benchmark once it is whole."""
+    with screen.bar(f"write {write.id}") as progress:
+        limit = write.spec.author.per_turn
+        ws.go_on(write, limit=limit, hardware=cfg.hardware, progress=progress)
+    if write.state != "finished":
+        return {**write.status(), "next": f"benchgen resume write_id={write.id}"}
+    bench = ws.created(write)
+    made = {"benchmark": bench.id, "state": bench.row.state, "link": bench.link}
+    return {**write.status(), **made, "report": bench.row.spec["report"]}
 
 
 def _publish(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
@@ -312,15 +365,16 @@ def _publish(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
 
 
 def _export(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
-    bench = ws.benchmark(_need(cfg, "benchmark_id"))
-    form = cfg.format or "codabench"
-    if form != "codabench":
-        raise InputError(f"format={form} is not known", got=form, allowed=["codabench"])
-    return {
-        "benchmark": bench.id,
-        "format": form,
-        "path": str(ws.export(bench, _need(cfg, "path"))),
-    }
+    _need(cfg, "benchmark_id", "run_id")
+    if cfg.run_id is not None:
+        form = cfg.format or "inspect"
+        if form != "inspect":
+            raise InputError(f"a run has no format={form}", got=form, allowed=["inspect"])
+        run = ws.get_run(_one(cfg.run_id))
+        return {"run": run.id, "format": form, "path": str(ws.export_run(run, _need(cfg, "path")))}
+    bench, form = ws.benchmark(cfg.benchmark_id or 0), cfg.format or "codabench"
+    path = ws.export(bench, _need(cfg, "path"), form)
+    return {"benchmark": bench.id, "format": form, "path": str(path)}
 
 
 def _import(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
@@ -351,14 +405,18 @@ def _run(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
 
 
 def _status(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
-    _need(cfg, "run_id", "job_id")
+    _need(cfg, "run_id", "job_id", "write_id")
+    if cfg.write_id is not None:
+        return ws.get_write(cfg.write_id).status()
     if cfg.run_id is not None:
         return ws.get_run(_one(cfg.run_id)).status()
     return ws.job(cfg.job_id or 0).status()
 
 
 def _resume(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
-    _need(cfg, "run_id", "job_id")
+    _need(cfg, "run_id", "job_id", "write_id")
+    if cfg.write_id is not None:
+        return _turn(ws, ws.get_write(cfg.write_id), cfg, screen)
     if cfg.run_id is not None:
         found = ws.get_run(_one(cfg.run_id))
         with screen.bar(f"run {found.id}") as progress:
@@ -495,7 +553,9 @@ ACTIONS: dict[str, Callable[[Workspace, config.Config, Screen], Result]] = {
     "report": _report,
     "loop": _loop,
     "doctor": _doctor,
-    **{kind: _listing(kind) for kind in ("benchmarks", "runs", "models", "plans", "jobs")},
+    **{
+        kind: _listing(kind) for kind in ("benchmarks", "writes", "runs", "models", "plans", "jobs")
+    },
 }
 
 

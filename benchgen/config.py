@@ -41,12 +41,51 @@ class EvaluationConfig:
 
 
 @dataclass
+class AuthorConfig:
+    """Who writes the questions, and from what. Each author reads its own part of it."""
+
+    name: str = ""
+    """table | procedural | file | document | llm"""
+    path: str | None = None
+    """table, file, document: a file of one's own."""
+    pack: str = ""
+    """table: a shipped pack of facts, where no path is given."""
+    templates: list[str] = field(default_factory=list)
+    """table: names of the pack's templates to use; empty = all that can ask in this kind."""
+    entity: str | None = None
+    """table with a path: the column that names what is asked about."""
+    columns: dict[str, str] = field(default_factory=dict)
+    """file: {role: column}, for headers that are not understood."""
+    index_base: int | None = None
+    """file: answers that are positions count from 0 or from 1."""
+    answers_are: str | None = None
+    """file: letter | index | text"""
+    decimal: str | None = None
+    """file: point | comma"""
+    multi: bool | None = None
+    """file: several options may be right."""
+    sheet: str | None = None
+    """file: the sheet of an Excel file."""
+    tasks: dict[str, float] = field(default_factory=dict)
+    """procedural: {task: share}; empty = an even mix of its default tasks."""
+    topic: str = ""
+    """llm, document: what the questions are about, in a sentence."""
+    tools: str | None = None
+    """llm, kind tool: a JSON file with the functions' definitions."""
+    model: str = ""
+    """llm, document: the model that writes, by its name in the catalogue."""
+    checker: str = ""
+    """llm, document: a model that solves them blind; empty = the writer itself, none = nobody."""
+    per_turn: int = 150
+    """llm, document: questions written before it stops and waits to be resumed."""
+
+
+@dataclass
 class BenchmarkConfig:
     """What a benchmark is made from."""
 
     name: str = ""
-    author: str = "table"
-    pack: str = "solar_system"
+    author: AuthorConfig = field(default_factory=AuthorConfig)
     kind: str = "mcq"
     count: int = 30
     options: int = 4
@@ -54,8 +93,6 @@ class BenchmarkConfig:
     categories: dict[str, float] = field(default_factory=dict)
     language: str = "en"
     seed: int = 0
-    templates: list[str] = field(default_factory=list)
-    """Names of the pack's templates to use; empty = all that can ask in this kind."""
     sibling_of: str = ""
     """Benchmark config whose facts this one asks in other questions."""
     exclude: list[str] = field(default_factory=list)
@@ -158,12 +195,19 @@ class Config:
     dry: bool = False
     benchmark: BenchmarkConfig = field(default_factory=BenchmarkConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
+    author: AuthorConfig = field(default_factory=AuthorConfig)
+    """create: an author in place of the benchmark config's own."""
     recipe: RecipeConfig = field(default_factory=RecipeConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     tracker: TrackerConfig = field(default_factory=TrackerConfig)
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     loop: LoopConfig = field(default_factory=LoopConfig)
     name: str | None = None
+    kind: str | None = None
+    """create: the kind of questions, where the author leaves a choice."""
+    count: int | None = None
+    """create: how many questions."""
+    write_id: int | None = None
     sibling_of: int | None = None
     """create: another benchmark like this one, with no question in common."""
     benchmark_id: int | None = None
@@ -258,6 +302,14 @@ def load_benchmark(name: str) -> BenchmarkConfig:
     """The benchmark config of that name in conf/benchmark/."""
     _known("benchmark", name)
     return load(f"benchmark={name}").benchmark
+
+
+def load_author(name: str, **changes: Any) -> BenchmarkConfig:
+    """A blank benchmark config for an author of conf/author/, with some of its values by keyword."""
+    _known("author", name)
+    found = load(f"author={name}", "benchmark=blank")
+    author = dataclasses.replace(found.author, **changes)
+    return dataclasses.replace(found.benchmark, author=author)
 
 
 def load_model(name: str) -> ModelConfig:

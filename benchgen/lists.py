@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from benchgen.models import catalogue
-from benchgen.records import Benchmark, Job, Place, Run
-from benchgen.store import BenchmarkRow, JobRow, ModelRow, PlanRow, Row, RunRow
+from benchgen.records import Benchmark, Job, Place, Run, Write
+from benchgen.store import BenchmarkRow, JobRow, ModelRow, PlanRow, Row, RunRow, WriteRow
 
 
 def benchmarks(place: Place) -> pl.DataFrame:
@@ -17,6 +17,23 @@ def benchmarks(place: Place) -> pl.DataFrame:
     rows = place.store.all(BenchmarkRow)
     fields = ("id", "name", "state", "kind", "questions", "owner", "created")
     return _frame(rows, fields, lambda r: {"link": Benchmark(place, r.id).link})
+
+
+def writes(place: Place) -> pl.DataFrame:
+    """id, state, author, model, written, wanted, benchmark (once it is made), owner, created."""
+
+    def more(row: WriteRow) -> dict[str, Any]:
+        author = row.spec["author"]
+        return {
+            "state": Write(place, row.id).state,
+            "author": author["name"],
+            "model": author["model"],
+            "written": len(Write(place, row.id).written().questions),
+            "wanted": row.wanted,
+            "benchmark": row.benchmark_id,
+        }
+
+    return _frame(place.store.all(WriteRow), ("id", "owner", "created"), more)
 
 
 def runs(place: Place) -> pl.DataFrame:

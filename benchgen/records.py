@@ -17,10 +17,15 @@ from typing import Any
 import polars as pl
 
 from benchgen import jobs
+from benchgen.author.drafts import assignment, spec_of
+from benchgen.author.parts import Written, read_parts
+from benchgen.author.write import Draft
 from benchgen.benchmark import registry
 from benchgen.benchmark.bundle import Bundle, packed_program
+from benchgen.benchmark.exchange.inspect_log import RunLog
 from benchgen.compare.paired import RunView
 from benchgen.compare.report import BenchmarkView, benchmark_page
+from benchgen.config import BenchmarkConfig
 from benchgen.errors import ConfigError, InputError, StateError, StoreError
 from benchgen.models import catalogue
 from benchgen.plan import gate
@@ -34,7 +39,9 @@ from benchgen.store import (
     PlanRow,
     RunRow,
     Store,
+    WriteRow,
     now,
+    read_json,
     read_jsonl,
     write_atomic,
     write_jsonl,
@@ -43,6 +50,8 @@ from benchgen.types import Evaluation, Plan, Question, Trace, sha256
 
 PAGE = "index.html"
 QUESTIONS, EVALUATION, PROGRAM = "questions.jsonl", "evaluation.json", "program"
+DOUBTFUL = "doubtful.json"
+"""Of a writing: the keys that a blind solve disputes."""
 FOREIGN = "foreign_scoring_program.zip"
 """The scoring program of an imported bundle that is not one of ours: bytes, never unpacked to be run."""
 
@@ -165,6 +174,50 @@ class Benchmark(_Record):
         return self
 
 
+class Write(_Record):
+    """A benchmark being written by a model, part by part."""
+
+    kind = WriteRow
+
+    @property
+    def spec(self) -> BenchmarkConfig:
+        """The config it is written by."""
+        return spec_of(self.row.spec)
+
+    @property
+    def state(self) -> str:
+        """begun, waiting (for `resume`), writing, finished, or failed with all that was written kept."""
+        state = str(self.row.state)
+        return "writing" if state != "finished" and jobs.alive(self.folder) else state
+
+    def written(self) -> Written:
+        """The questions and refused candidates so far."""
+        return read_parts(self.folder)
+
+    def draft(self) -> Draft:
+        """The draft; StateError until all questions are written."""
+        if self.row.state != "finished":
+            raise StateError(
+                f"write {self.id} is {self.state}: {len(self.written().questions)} of {self.row.wanted} questions",
+                got=self.state,
+                allowed=["finished"],
+                next=f"benchgen resume write_id={self.id}",
+            )
+        return assignment(self.spec).draft(self.written(), read_json(self.folder / DOUBTFUL))
+
+    def status(self) -> dict[str, Any]:
+        """state, how many of how many questions, the benchmark once it is made, the newest error."""
+        row = self.row
+        told = {
+            "write": self.id,
+            "state": self.state,
+            "written": len(self.written().questions),
+            "wanted": row.wanted,
+            "benchmark": row.benchmark_id,
+        }
+        return {**told, "error": row.error} if row.error else told
+
+
 class Model(_Record):
     """A catalogue entry."""
 
@@ -241,6 +294,21 @@ class Run(_Record):
             raise InputError(f"rows={rows} cannot be shown", got=rows, allowed="0 or more")
         table = frame(self.questions, self.traces(), mode)
         return table if rows is None else table.head(rows)
+
+    def log(self) -> RunLog:
+        """The run as other tools' logs need it."""
+        row, bench = self.row, self.benchmark
+        return RunLog(
+            name=bench.row.name,
+            model=self.model.row.name,
+            created=row.created,
+            questions=tuple(self.questions),
+            traces=tuple(self.traces()),
+            evaluation=bench.evaluation,
+            program_sha256=bench.row.program_sha256,
+            config=dict(row.settings),
+            finished=row.finished or "",
+        )
 
     def rescore(self, program: str = "latest") -> Rescoring:
         """The stored replies under another scoring program beside the run's own verdicts.

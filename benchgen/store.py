@@ -56,6 +56,18 @@ class BenchmarkRow(_Owned, Base):
     """What it was made from (the author's config) and the author's report."""
 
 
+class WriteRow(_Owned, Base):
+    """A benchmark being written by a model: begun, waiting, finished or failed."""
+
+    __tablename__ = "writes"
+    state: Mapped[str] = mapped_column(default="begun")
+    spec: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    wanted: Mapped[int]
+    written: Mapped[int] = mapped_column(default=0)
+    benchmark_id: Mapped[int | None]
+    error: Mapped[str] = mapped_column(default="")
+
+
 class ModelRow(_Owned, Base):
     """A catalogue entry. `seen` holds the question keys of its own training, not its parents'."""
 
@@ -116,7 +128,7 @@ class MetaRow(Base):
     value: Mapped[str]
 
 
-Row = TypeVar("Row", BenchmarkRow, ModelRow, RunRow, PlanRow, JobRow)
+Row = TypeVar("Row", BenchmarkRow, WriteRow, ModelRow, RunRow, PlanRow, JobRow)
 
 
 def now() -> str:

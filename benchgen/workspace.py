@@ -12,8 +12,8 @@ import dataclasses
 import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,22 @@ import polars as pl
 import sqlalchemy as sa
 
 from benchgen import config, jobs, lists
-from benchgen.author.table import write_benchmark
+from benchgen.author.drafts import (
+    BY_MODEL,
+    Assignment,
+    assignment,
+    author_name,
+    spec_of,
+    write_draft,
+)
+from benchgen.author.frame import pack_from_frame
+from benchgen.author.llm import doubtful
+from benchgen.author.parts import Turn, write_parts
 from benchgen.author.write import Draft, fault
 from benchgen.benchmark import registry
 from benchgen.benchmark.bundle import read_bundle, write_bundle
+from benchgen.benchmark.exchange.formats import read_any, write_as
+from benchgen.benchmark.exchange.inspect_log import write_inspect_log
 from benchgen.benchmark.prompts import worked_answer
 from benchgen.compare.paired import Comparison, compare_runs
 from benchgen.compare.report import benchmark_page, run_page
@@ -33,6 +45,7 @@ from benchgen.models import catalogue
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.plan import gate, planner
 from benchgen.records import (
+    DOUBTFUL,
     EVALUATION,
     FOREIGN,
     PAGE,
@@ -44,6 +57,7 @@ from benchgen.records import (
     Place,
     PlanRecord,
     Run,
+    Write,
 )
 from benchgen.reports import build_report, tokens_trained
 from benchgen.run import runner
@@ -56,22 +70,28 @@ from benchgen.store import (
     PlanRow,
     RunRow,
     Store,
+    WriteRow,
     now,
     write_atomic,
     write_json,
     write_jsonl,
 )
-from benchgen.types import Plan, Trace, sha256
+from benchgen.types import Model as AnyModel
+from benchgen.types import Plan, Question, Trace, sha256
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 Convert = Callable[[str, int, int], None]
+FORMS: Mapping[str, str] = {
+    "codabench": "codabench",
+    "inspect": "inspect",
+    "lm_eval": "lm_eval",
+    "hf": "huggingface",
+}
+"""What `export` can write, and what the exchange calls it."""
 _FOREIGN_NOTE = (
     "the bundle's scoring program is not one of benchgen's: it is kept and goes out again on export, "
     "is never run, and benchgen's newest program scores instead"
 )
-AUTHORS: Mapping[str, Callable[[config.BenchmarkConfig, frozenset[str]], Draft]] = {
-    "table": write_benchmark,
-}
 
 
 class Workspace:
@@ -97,35 +117,44 @@ class Workspace:
 
     # -------------------------------------------------------------------------------- benchmarks
 
-    def author(self, what: str | config.BenchmarkConfig) -> Draft:
-        """Checked questions that are not yet a benchmark; `what` names a config of conf/benchmark/."""
-        return self._write(config.load_benchmark(what) if isinstance(what, str) else what, ())
+    def author(self, what: str | Path | pl.DataFrame | config.BenchmarkConfig) -> Draft:
+        """Checked questions that are not yet a benchmark.
+
+        `what`: the name of a config of conf/benchmark/, a file of questions, a table of facts, or a
+        config. Authors that ask a model write all of it, part by part, before this returns.
+        """
+        if isinstance(what, pl.DataFrame):
+            return write_draft(config.load_author("table"), pack=pack_from_frame(what, "table"))
+        if isinstance(what, Path) or (isinstance(what, str) and Path(what).is_file()):
+            return write_draft(config.load_author("file", path=str(what)))
+        spec = config.load_benchmark(what) if isinstance(what, str) else what
+        if author_name(spec) in BY_MODEL:
+            return self.go_on(self.begin(spec), limit=None).draft()
+        return self._write(spec, ())
 
     def sibling(self, benchmark: Benchmark | int) -> Draft:
         """Questions of the same make as a benchmark's, none of them in any benchmark of this workspace."""
         bench = benchmark if isinstance(benchmark, Benchmark) else self.benchmark(benchmark)
-        if not bench.row.spec["config"]:
+        made_from = bench.row.spec["config"]
+        if not made_from or made_from["author"]["name"] == "file":
             raise StateError(
                 f"benchmark {bench.id} was imported: no author here can write more of it"
             )
-        made_from = dict(bench.row.spec["config"])
-        evaluation = config.EvaluationConfig(**made_from.pop("evaluation"))
-        spec = config.BenchmarkConfig(**made_from, evaluation=evaluation)
+        spec = spec_of(made_from)
         rows = self.store.all(BenchmarkRow, BenchmarkRow.state != "writing")
-        others = [Benchmark(self.place, row.id) for row in rows]
-        taken = frozenset(q.key for other in others for q in other.questions)
-        name = f"{bench.row.name}_sibling_{len(others)}"
+        name = f"{bench.row.name}_sibling_{len(rows)}"
         spec = dataclasses.replace(spec, name=name, sibling_of=bench.row.name, seed=spec.seed + 1)
-        return AUTHORS[spec.author](spec, taken)
+        if author_name(spec) in BY_MODEL:
+            return self.go_on(self.begin(spec), limit=None).draft()
+        return write_draft(spec, self._taken())
+
+    def _taken(self) -> frozenset[str]:
+        """The keys of all questions of this workspace's benchmarks."""
+        rows = self.store.all(BenchmarkRow, BenchmarkRow.state != "writing")
+        return frozenset(q.key for row in rows for q in Benchmark(self.place, row.id).questions)
 
     def _write(self, spec: config.BenchmarkConfig, above: tuple[str, ...]) -> Draft:
         """The draft, after those of the benchmarks it must share no question with."""
-        if spec.author not in AUTHORS:
-            raise ConfigError(
-                f"benchmark.author={spec.author} is not known",
-                got=spec.author,
-                allowed=list(AUTHORS),
-            )
         if spec.name in above:
             raise ConfigError(
                 f"benchmark.exclude leads back to {spec.name}", got=[*above, spec.name]
@@ -134,7 +163,90 @@ class Workspace:
         for other in spec.exclude:
             draft = self._write(config.load_benchmark(other), (*above, spec.name))
             taken |= {q.key for q in draft.questions}
-        return AUTHORS[spec.author](spec, frozenset(taken))
+        return write_draft(spec, frozenset(taken))
+
+    # ---------------------------------------------------------------------------------- writing
+
+    def begin(self, spec: config.BenchmarkConfig) -> Write:
+        """A writing by a model, recorded and not yet begun; ConfigError where the config cannot be met."""
+        wanted = assignment(spec)
+        catalogue.find(self.store, spec.author.model)
+        row = WriteRow(owner=self.user, wanted=wanted.layout.count, spec=dataclasses.asdict(spec))
+        return Write(self.place, self.store.add(row).id)
+
+    def go_on(
+        self,
+        write: Write | int,
+        *,
+        limit: int | None = None,
+        hardware: config.HardwareConfig | None = None,
+        progress: runner.Progress | None = None,
+    ) -> Write:
+        """The writing, some parts further: `limit` questions (None = all that are left).
+
+        When all are written, a blind solve flags the keys it disputes. ModelError, with all that was
+        written kept, where the model does not answer or gives nothing usable.
+        """
+        write = write if isinstance(write, Write) else self.get_write(write)
+        if write.row.state == "finished":
+            return write
+        task = assignment(write.spec)
+        with jobs.record_lock(write.folder), jobs.beating(write.folder):
+            try:
+                with self._loaded(write.spec.author.model, hardware) as model:
+                    turn = Turn(limit, self._taken(), progress)
+                    written = write_parts(
+                        task.author(model), task.layout, task.evaluation, write.folder, turn=turn
+                    )
+            except Exception as error:
+                self.store.change(WriteRow, write.id, state="failed", error=str(error)[:1000])
+                raise
+            full = len(written.questions) == task.layout.count
+            if full:
+                self._check(write, task, written.questions, hardware)
+            state = "finished" if full else "waiting"
+            self.store.change(
+                WriteRow, write.id, state=state, written=len(written.questions), error=""
+            )
+        return write
+
+    def created(self, write: Write) -> Benchmark:
+        """The benchmark of a finished writing: made now, or the one made before."""
+        if write.row.benchmark_id is not None:
+            return self.benchmark(write.row.benchmark_id)
+        bench = self.create(write.draft())
+        self.store.change(WriteRow, write.id, benchmark_id=bench.id)
+        return bench
+
+    def get_write(self, id: int) -> Write:
+        """The writing with this id."""
+        self.store.get(WriteRow, id)
+        return Write(self.place, id)
+
+    def _check(
+        self,
+        write: Write,
+        task: Assignment,
+        questions: Sequence[Question],
+        hardware: config.HardwareConfig | None,
+    ) -> None:
+        """Solve the questions blind and keep the keys that the solver disputes."""
+        solver = write.spec.author.checker or write.spec.author.model
+        found: list[str] = []
+        if solver != "none":
+            with self._loaded(solver, hardware) as model:
+                found = doubtful(questions, model, task.evaluation)
+        write_json(write.folder / DOUBTFUL, found)
+
+    @contextmanager
+    def _loaded(self, name: str, hardware: config.HardwareConfig | None) -> Iterator[AnyModel]:
+        """A model of the catalogue, with the device held where it needs one."""
+        hardware = hardware or config.HardwareConfig()
+        row = catalogue.find(self.store, name)
+        local = row.kind not in ("reference", "endpoint")
+        kind = planner.choose_device(hardware).kind
+        with jobs.device_lock(kind) if local else nullcontext():
+            yield catalogue.load(self.store, row, self.path, hardware, {})
 
     def create(self, draft: Draft) -> Benchmark:
         """A benchmark in state draft, with the scoring program and evaluation frozen into it."""
@@ -175,35 +287,53 @@ class Workspace:
         write_atomic(bench.folder / PAGE, benchmark_page(bench.view()))
         return bench
 
-    def export(self, benchmark: Benchmark | int, path: str | Path) -> Path:
-        """Path of the Codabench bundle written: questions, prompts, evaluation and scoring program."""
+    def export(self, benchmark: Benchmark | int, path: str | Path, form: str = "codabench") -> Path:
+        """Path of what was written: a Codabench bundle (a zip), or a folder of another form.
+
+        `form` is one of `FORMS`. DataError if something is there already or a tool would have to run a
+        scoring program that is not ours.
+        """
         bench = benchmark if isinstance(benchmark, Benchmark) else self.benchmark(benchmark)
-        write_bundle(bench.bundle(), Path(path))
+        path = Path(path)
+        if form not in FORMS:
+            raise InputError(f"format={form} is not known", got=form, allowed=list(FORMS))
+        if form == "codabench":
+            write_bundle(bench.bundle(), path)
+        else:
+            write_as(bench.bundle(), path, FORMS[form], self._frozen_here())
+        return path
+
+    def export_run(self, run: Run | int, path: str | Path) -> Path:
+        """Path of the run written as a log of Inspect AI."""
+        run = run if isinstance(run, Run) else self.get_run(run)
+        write_inspect_log(run.log(), Path(path))
         return Path(path)
 
     def import_bundle(self, path: str | Path) -> Benchmark:
-        """A draft made of a bundle. No line of the bundle's scoring program is run.
+        """A draft made of a Codabench bundle, or of a folder that `export` wrote in another form.
 
-        A program that is a released one, or that this workspace froze, stays the benchmark's own. Any
-        other is kept as it is, goes out again on export, and the newest program scores instead.
-        DataError where a question does not accept its own worked answer.
+        No line of its scoring program is run. A program that is a released one, or that this workspace
+        froze, stays the benchmark's own. Any other is kept as it is, goes out again on export, and the
+        newest program scores instead. DataError where a question does not accept its own worked answer.
         """
-        bundle = read_bundle(Path(path))
+        bundle = read_any(Path(path)) if Path(path).is_dir() else read_bundle(Path(path))
         for number, question in enumerate(bundle.questions, start=1):
             if reason := fault(question, bundle.evaluation):
                 raise DataError(
                     f"{path}: question {number} cannot be used: {reason}", got=question.key
                 )
         sources = bundle.sources()
-        sha = registry.sources_sha256(sources)
-        frozen = [row.program_sha256 for row in self.store.all(BenchmarkRow)]
-        trusted = sha in registry.trusted_programs(frozen)
+        trusted = registry.sources_sha256(sources) in registry.trusted_programs(self._frozen_here())
         warnings = [] if trusted else [f"{_FOREIGN_NOTE}: {', '.join(sources) or 'no Python file'}"]
-        report = {"decisions": [f"read from the bundle {Path(path).name}"], "warnings": warnings}
+        report = {"decisions": [f"read from {Path(path).name}"], "warnings": warnings}
         draft = Draft(bundle.name, bundle.questions, bundle.evaluation, report=report)
         if trusted:
             return self._freeze(draft, program=sources)
         return self._freeze(draft, foreign=bundle.program)
+
+    def _frozen_here(self) -> set[str]:
+        """sha256 of every scoring program that this workspace froze."""
+        return {row.program_sha256 for row in self.store.all(BenchmarkRow)}
 
     def benchmark(self, id: int) -> Benchmark:
         """The benchmark with this id."""
@@ -517,13 +647,17 @@ class Workspace:
         return build_report(self.place, self._finished(runs), title, seconds)
 
     def table(self, kind: str) -> pl.DataFrame:
-        """One row a record: kind is benchmarks, runs, models, plans or jobs."""
+        """One row a record: kind is benchmarks, writes, runs, models, plans or jobs."""
         found: pl.DataFrame = getattr(lists, kind)(self.place)
         return found
 
     def benchmarks(self) -> pl.DataFrame:
         """id, name, state, kind, questions, owner, created, link."""
         return lists.benchmarks(self.place)
+
+    def writes(self) -> pl.DataFrame:
+        """id, state, author, model, written, wanted, benchmark (once it is made), owner, created."""
+        return lists.writes(self.place)
 
     def runs(self) -> pl.DataFrame:
         """id, benchmark, model, state, right, scored, asked, score, low, high, strict, seconds, link."""

@@ -16,7 +16,7 @@ from benchgen import config
 from benchgen.author.packs import Pack, Row, Table, Template, load_pack, make_table
 from benchgen.author.table import DIFFICULTIES, TableSpec, shares, write_benchmark, write_table
 from benchgen.author.write import write
-from benchgen.config import BenchmarkConfig
+from benchgen.config import AuthorConfig, BenchmarkConfig
 from benchgen.errors import ConfigError, DataError, InputError
 from benchgen.scoring import score
 from benchgen.types import Evaluation, Question, sha256
@@ -324,7 +324,8 @@ def test_shares_sum_to_the_count_and_are_off_by_less_than_one(
 
 def test_a_config_becomes_a_draft() -> None:
     # the whole way of `create`: config -> questions with even letters, evaluation and report
-    about = BenchmarkConfig(name="x", count=30, mix=MIX, seed=1)
+    author = AuthorConfig(name="table", pack="solar_system")
+    about = BenchmarkConfig(name="x", author=author, count=30, mix=MIX, seed=1)
     draft = write_benchmark(about)
     letters = Counter(q.target for q in draft.questions)
     assert max(letters.values()) - min(letters.values()) <= 1
@@ -332,7 +333,7 @@ def test_a_config_becomes_a_draft() -> None:
     assert draft.name == "x"
     assert draft.evaluation.options == "names"
     assert not draft.rejected
-    assert draft.config["pack"] == "solar_system"
+    assert draft.config["author"]["pack"] == "solar_system"
     assert set(draft.report) == {"decisions", "warnings"}
     again = write_benchmark(about, frozenset(q.key for q in draft.questions))
     assert not {q.key for q in draft.questions} & {q.key for q in again.questions}

@@ -180,7 +180,7 @@ BAD = [
     (["create", "+benchmark.cuont=3"], "count"),
     (["create", "benchmark.count=0"], "1 to 2000"),
     (["create", "benchmark.count=2001"], "1 to 2000"),
-    (["create", "benchmark.pack=nope"], "solar_system"),
+    (["create", "benchmark.author.pack=nope"], "solar_system"),
     (["create", "nokey=1"], "nokey"),
     (["dataset", "run_id=1", "mode=wrong"], "distill"),
     (["dataset", "run_id=9"], "no run 9"),

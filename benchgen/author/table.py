@@ -35,13 +35,13 @@ def write_benchmark(
     told = asdict(config)
     evaluation = Evaluation(**told["evaluation"])
     spec = TableSpec(
-        pack=pack or config.pack,
-        kind=config.kind,
+        pack=pack or config.author.pack,
+        kind=config.kind or "mcq",
         count=config.count,
         options=config.options,
         mix=config.mix,
         categories=config.categories,
-        templates=tuple(config.templates),
+        templates=tuple(config.author.templates),
         seed=config.seed,
         language=config.language,
         exclude=taken,

@@ -78,7 +78,7 @@ def write(
     check_count(len(questions))
     balanced = balance(questions, seed)
     return Draft(
-        name, balanced, evaluation, tuple(rejected), _report(balanced, rejected), config or {}
+        name, balanced, evaluation, tuple(rejected), report_of(balanced, rejected), config or {}
     )
 
 
@@ -213,7 +213,8 @@ def _moved(question: Question, to: int) -> Question:
     return replace(question, choices=tuple(options), target=LETTERS[to])
 
 
-def _report(questions: Sequence[Question], rejected: Sequence[Rejected]) -> dict[str, list[str]]:
+def report_of(questions: Sequence[Question], rejected: Sequence[Rejected]) -> dict[str, list[str]]:
+    """{"decisions", "warnings"}: where the right letters stand, and why candidates were refused."""
     decisions = []
     letters = Counter(q.target for q in questions if _one_letter(q))
     if letters:
