@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchgen import __version__, config
-from benchgen.errors import BenchgenError, ConfigError, InputError
+from benchgen.errors import BenchgenError, ConfigError, InputError, StateError
 from benchgen.verbs import VERBS, Verb, help_text
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def parse(argv: list[str]) -> tuple[Verb, list[str], bool]:
             got="-m",
             allowed=[v.name for v in VERBS.values() if v.makes],
         )
-    return verb, blank_under_author(name_models(overrides)), multirun
+    return verb, config.own_maps(blank_under_author(name_models(overrides))), multirun
 
 
 LAUNCHING = ("hydra/launcher", "hydra/sweeper", "hydra.launcher.", "hydra.sweeper.")
@@ -278,7 +278,7 @@ def _need(cfg: config.Config, *keys: str) -> Any:
     """The value of the first of these keys that was given; ConfigError names them when none was."""
     for key in keys:
         value = getattr(cfg, key)
-        if value not in (None, []):
+        if value not in (None, [], {}):
             return value
     raise ConfigError(
         f"{cfg.verb} needs {' or '.join(f'{key}=…' for key in keys)}",
@@ -297,6 +297,8 @@ def _create(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
     if cfg.sibling_of is not None:
         return _created(ws, cfg, ws.sibling(cfg.sibling_of))
     spec = _asked(cfg)
+    if spec.author.name in BY_MODEL and not spec.author.model and cfg.model.kind == "endpoint":
+        spec.author.model = ws.model(cfg.model).row.name
     if spec.author.name in BY_MODEL and not cfg.dry:
         return _turn(ws, ws.begin(spec), cfg, screen)
     if spec.author.name == "file" and cfg.dry:
@@ -328,7 +330,7 @@ def _asked(cfg: config.Config) -> config.BenchmarkConfig:
 
 def _created(ws: Workspace, cfg: config.Config, draft: Draft) -> Result:
     first = draft.questions[0]
-    told = {
+    told: Result = {
         "benchmark": None,
         "state": "dry" if cfg.dry else "draft",
         "name": draft.name,
@@ -340,9 +342,16 @@ def _created(ws: Workspace, cfg: config.Config, draft: Draft) -> Result:
             "target_text": first.target_text if first.kind == "mcq" else None,
         },
         "report": draft.report,
+        "hash": draft.hash,
     }
+    if cfg.output == "text":
+        told["preview"] = draft.preview()
     if cfg.dry:
         return told
+    if cfg.hash is not None and cfg.hash != draft.hash:
+        raise StateError(
+            "these are not the questions that were previewed", got=draft.hash, allowed=[cfg.hash]
+        )
     bench = ws.create(draft)
     return {**told, "benchmark": bench.id, "link": bench.link}
 
@@ -357,6 +366,19 @@ def _turn(ws: Workspace, write: Write, cfg: config.Config, screen: Screen) -> Re
     bench = ws.created(write)
     made = {"benchmark": bench.id, "state": bench.row.state, "link": bench.link}
     return {**write.status(), **made, "report": bench.row.spec["report"]}
+
+
+def _edit(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    bench = ws.benchmark(_need(cfg, "benchmark_id"))
+    edited = bench.edit(_need(cfg, "question"), **_need(cfg, "change"))
+    changed = edited.questions[(cfg.question or 1) - 1]
+    return {
+        "benchmark": edited.id,
+        "state": edited.row.state,
+        "version_of": edited.row.spec.get("version_of"),
+        "question": {"prompt": changed.prompt, "target": changed.target},
+        "link": edited.link,
+    }
 
 
 def _publish(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
@@ -395,7 +417,7 @@ def _run(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
     with screen.bar(f"{cfg.model.name} on {bench.row.name}") as progress:
         done = ws.run(
             bench,
-            cfg.model.name,
+            cfg.model if cfg.model.kind == "endpoint" else cfg.model.name,
             limit=cfg.limit,
             seed=cfg.seed,
             hardware=cfg.hardware,
@@ -546,6 +568,7 @@ ACTIONS: dict[str, Callable[[Workspace, config.Config, Screen], Result]] = {
     "confirm": _confirm,
     "logs": _logs,
     "stop": _stop,
+    "edit": _edit,
     "rescore": _rescore,
     "export": _export,
     "import": _import,

@@ -106,10 +106,20 @@ class ModelConfig:
 
     name: str = ""
     kind: str = "base"
-    """base | reference | catalogue (a name looked up in the workspace)"""
+    """base | reference | endpoint | catalogue (a name looked up in the workspace)"""
     source: str = ""
     """embedded | reference | a Hugging Face id | a local folder"""
     revision: str | None = None
+    base_url: str = ""
+    """endpoint: the address before /chat/completions."""
+    api_key_env: str | None = None
+    """endpoint: the environment variable that holds the key; the key itself stands nowhere."""
+    concurrency: int = 8
+    timeout_first_s: float = 300.0
+    timeout_s: float = 600.0
+    max_retries: int = 6
+    extra: dict[str, Any] = field(default_factory=dict)
+    """endpoint: further fields of each request, such as top_p."""
 
 
 @dataclass
@@ -207,6 +217,14 @@ class Config:
     """create: the kind of questions, where the author leaves a choice."""
     count: int | None = None
     """create: how many questions."""
+    hash: str | None = None
+    """create: make it only if it is exactly what a preview (dry=yes) showed under this hash."""
+    question: int | None = None
+    """edit: number of the question, from 1."""
+    change: dict[str, Any] = field(default_factory=dict)
+    """edit: fields of the question with their new values."""
+    replace: dict[str, Any] = field(default_factory=dict)
+    """Maps given whole, by `own_maps`: Hydra would merge them into what a file says."""
     write_id: int | None = None
     sibling_of: int | None = None
     """create: another benchmark like this one, with no question in common."""
@@ -256,11 +274,31 @@ def compose(overrides: list[str]) -> DictConfig:
         GlobalHydra.instance().clear()
         try:
             with initialize_config_dir(str(root()), version_base="1.3"):
-                return hydra_compose("config", overrides=overrides)
+                return hydra_compose("config", overrides=own_maps(overrides))
         except (HydraException, OmegaConfBaseException, ValueError, YAMLError) as error:
             raise explain(error) from error
         finally:
             GlobalHydra.instance().hydra = outer
+
+
+def own_maps(overrides: list[str]) -> list[str]:
+    """The overrides with each map `key={…}` made one that stands alone.
+
+    Hydra merges such a value into the file's and refuses keys that the file lacks; a person who writes
+    `benchmark.mix={easy: 1}` means that map and no other.
+    """
+    found = []
+    for override in overrides:
+        key, sign, value = override.partition("=")
+        if sign and value.startswith("{") and _takes(key.lstrip("+")).startswith("named values"):
+            key = key.lstrip("+")
+            found.append(f"++replace.{key.replace('.', _DOT)}={value}")
+        else:
+            found.append(override)
+    return found
+
+
+_DOT = "__"
 
 
 def load(*overrides: str) -> Config:
@@ -287,15 +325,29 @@ def validate(tree: DictConfig) -> Config:
 
     try:
         merged = OmegaConf.merge(OmegaConf.structured(Config), OmegaConf.to_container(tree))
+        for key, value in dict(merged.replace).items():
+            OmegaConf.update(merged, key.replace(_DOT, "."), value, merge=False)
+        merged.replace = {}
         config = OmegaConf.to_object(merged)
     except OmegaConfBaseException as error:
         raise explain(error) from error
     assert isinstance(config, Config)
-    if config.model.kind == "catalogue" and not config.model.name:
+    _check_model(config.model)
+    return config
+
+
+def _check_model(model: ModelConfig) -> None:
+    """Nothing; ConfigError for a model option that still lacks what it must be given."""
+    if model.kind == "catalogue" and not model.name:
         raise ConfigError(
             "model=catalogue needs a name", got="", next="model=NAME, as models lists it"
         )
-    return config
+    if model.kind == "endpoint" and not (model.name and model.base_url):
+        raise ConfigError(
+            "model=endpoint needs an address and a name",
+            got=model.base_url or model.name,
+            next="model.base_url=http://127.0.0.1:8000/v1 model.name=NAME",
+        )
 
 
 def load_benchmark(name: str) -> BenchmarkConfig:
@@ -430,7 +482,11 @@ def _mentioned(text: str) -> str | None:
 
 def _keys(node: Any, prefix: str) -> Iterator[str]:
     """Every setting by its dotted name, those of the top first."""
-    fields = [(f.name, getattr(node, f.name)) for f in dataclasses.fields(node) if f.name != "verb"]
+    fields = [
+        (f.name, getattr(node, f.name))
+        for f in dataclasses.fields(node)
+        if f.name not in ("verb", "replace")
+    ]
     yield from (prefix + name for name, _ in fields)
     for name, value in fields:
         if dataclasses.is_dataclass(value):

@@ -8,25 +8,26 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import sqlalchemy as sa
 
 from benchgen import jobs
 from benchgen.author.drafts import assignment, spec_of
 from benchgen.author.parts import Written, read_parts
-from benchgen.author.write import Draft
+from benchgen.author.write import Draft, fault
 from benchgen.benchmark import registry
 from benchgen.benchmark.bundle import Bundle, packed_program
 from benchgen.benchmark.exchange.inspect_log import RunLog
 from benchgen.compare.paired import RunView
-from benchgen.compare.report import BenchmarkView, benchmark_page
+from benchgen.compare.report import BenchmarkView, RunLine, benchmark_page
 from benchgen.config import BenchmarkConfig
-from benchgen.errors import ConfigError, InputError, StateError, StoreError
+from benchgen.errors import ConfigError, DataError, InputError, StateError, StoreError
 from benchgen.models import catalogue
 from benchgen.plan import gate
 from benchgen.run import runner
@@ -54,6 +55,16 @@ DOUBTFUL = "doubtful.json"
 """Of a writing: the keys that a blind solve disputes."""
 FOREIGN = "foreign_scoring_program.zip"
 """The scoring program of an imported bundle that is not one of ours: bytes, never unpacked to be run."""
+
+
+EDITABLE = ("prompt", "choices", "target", "rationale", "category", "difficulty", "options")
+"""Fields of a question that a person may change."""
+
+
+@lru_cache(maxsize=16)
+def _read(path: Path, sha: str, changed: int) -> tuple[Question, ...]:
+    """The file's questions; read again once it was `changed` (its time of change in nanoseconds)."""
+    return tuple(registry.read_questions(path, sha))
 
 
 @dataclass(frozen=True)
@@ -98,10 +109,17 @@ class Benchmark(_Record):
 
     kind = BenchmarkRow
 
-    @cached_property
+    @property
     def questions(self) -> list[Question]:
         """The questions in file order, as frozen."""
-        return registry.read_questions(self.folder / QUESTIONS, self.row.questions_sha256)
+        path, sha = self.folder / QUESTIONS, str(self.row.questions_sha256)
+        edited = path.with_suffix(".edited")
+        if (
+            edited.exists() and sha256(edited.read_bytes()) == sha
+        ):  # its editor was killed at the end
+            edited.replace(path)
+        changed = path.stat().st_mtime_ns if path.exists() else 0
+        return list(_read(path, sha, changed))
 
     @cached_property
     def evaluation(self) -> Evaluation:
@@ -158,7 +176,80 @@ class Benchmark(_Record):
             program_sha256=row.program_sha256,
             evaluation_sha256=row.evaluation_sha256,
             notes=tuple(row.spec["report"].get("warnings") or ()),
+            version_of=row.spec.get("version_of"),
+            runs=tuple(self._runs()),
         )
+
+    def _runs(self) -> Iterator[RunLine]:
+        """Its finished runs, oldest first."""
+        mine = sa.and_(RunRow.benchmark_id == self.id, RunRow.state == "finished")
+        for row in self.place.store.all(RunRow, mine):
+            run = Run(self.place, row.id)
+            s = row.summary
+            yield RunLine(run.id, run.model.row.name, s["right"], s["scored"], s["asked"], run.link)
+
+    def edit(self, number: int, **changes: Any) -> Benchmark:
+        """Itself with question `number` (from 1) changed; of a published one a new draft, linked to it.
+
+        `changes` are fields of a question: prompt, choices, target, rationale, category, difficulty,
+        options. DataError where the question then proves nothing, or is there already.
+        """
+        questions = list(self.questions)
+        if not 1 <= number <= len(questions):
+            raise InputError(
+                f"benchmark {self.id} has no question {number}",
+                got=number,
+                allowed=f"1 to {len(questions)}",
+            )
+        unknown = sorted(set(changes) - set(EDITABLE))
+        if unknown or not changes:
+            raise InputError("a question has no such field", got=unknown, allowed=list(EDITABLE))
+        changed = dataclasses.replace(questions[number - 1], **changes)
+        reason = fault(changed, self.evaluation)
+        if not reason and changed.key in {
+            q.key for i, q in enumerate(questions) if i != number - 1
+        }:
+            reason = "it is the same as another question of the benchmark"
+        if reason:
+            raise DataError(f"question {number} cannot be so: {reason}", got=str(changes)[:200])
+        questions[number - 1] = changed
+        if self.row.state == "published":
+            return self._next_version(questions)
+        edited = (self.folder / QUESTIONS).with_suffix(".edited")
+        sha = registry.write_questions(edited, questions)
+        self.place.store.change(BenchmarkRow, self.id, "draft", questions_sha256=sha)
+        edited.replace(self.folder / QUESTIONS)
+        self.write_page()
+        return self
+
+    def _next_version(self, questions: list[Question]) -> Benchmark:
+        """A draft with these questions, and this benchmark's evaluation and scoring program."""
+        row = self.row
+        spec = {**row.spec, "version_of": self.id}
+        copied = ("name", "kind", "questions", "evaluation_sha256", "program_sha256")
+        new = BenchmarkRow(
+            owner=self.place.user,
+            state="writing",
+            spec=spec,
+            questions_sha256="",
+            **{name: getattr(row, name) for name in copied},
+        )
+        made = Benchmark(self.place, self.place.store.add(new).id)
+        sha = registry.write_questions(made.folder / QUESTIONS, questions)
+        registry.write_evaluation(made.folder / EVALUATION, self.evaluation)
+        _ = self.scorer()  # raises if the frozen program was changed since
+        registry.copy_program(
+            made.folder / PROGRAM, registry.program_sources(self.folder / PROGRAM)
+        )
+        self.place.store.change(
+            BenchmarkRow, made.id, "writing", state="draft", questions_sha256=sha
+        )
+        made.write_page()
+        return made
+
+    def write_page(self) -> None:
+        """Its page, with the runs so far."""
+        write_atomic(self.folder / PAGE, benchmark_page(self.view()))
 
     def publish(self) -> Benchmark:
         """Itself, published: from now on it never changes and can be run."""
@@ -170,7 +261,7 @@ class Benchmark(_Record):
             )
         _ = self.questions, self.evaluation  # raises if a frozen file was changed since
         self.place.store.change(BenchmarkRow, self.id, "draft", state="published")
-        write_atomic(self.folder / PAGE, benchmark_page(self.view()))
+        self.write_page()
         return self
 
 

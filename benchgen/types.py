@@ -154,7 +154,7 @@ class Reply(Record):
 
     text: str
     finish_reason: str = "stop"
-    """'stop', 'length' (cut at the token limit) or 'error'."""
+    """'stop', 'length' (cut at the token limit), 'content_filter' or 'error'."""
     tokens_in: int = 0
     tokens_out: int = 0
     seconds: float = 0.0

@@ -27,6 +27,12 @@ VERBS = {
             "write a benchmark, a draft",
             True,
         ),
+        Verb(
+            "edit",
+            "benchmark_id=1 question=3 change='{target: B}'",
+            "change one question; of a published one in a new draft",
+            False,
+        ),
         Verb("publish", "benchmark_id=1", "freeze a draft, so that it can be run", False),
         Verb(
             "export",
@@ -83,6 +89,9 @@ KEYS = {
     "limit": "ask only the first questions",
     "seed": "of sampling and training; greedy answers do not depend on it",
     "run_id": "id of a run, or a list of them: run_id=[1,2]",
+    "hash": "make it only if it is what the preview of that hash showed",
+    "question": "number of the question, from 1",
+    "change": "its fields with new values: prompt, choices, target, rationale, category, difficulty",
     "write_id": "id of a benchmark that a model is writing",
     "author": "table, procedural, file, document or llm, with its settings: author.path=F",
     "kind": "mcq, qa, numeric, tool or keypoints, where the author leaves a choice",
@@ -103,7 +112,8 @@ KEYS = {
     "confirm": "yes: the word on the plan, given beforehand",
 }
 VERB_KEYS = {
-    "create": "author kind count name sibling_of dry",
+    "create": "author kind count name sibling_of dry hash",
+    "edit": "benchmark_id question change",
     "publish": "benchmark_id",
     "export": "benchmark_id run_id format path",
     "import": "path",

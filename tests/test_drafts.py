@@ -14,7 +14,7 @@ import pytest
 from benchgen import config
 from benchgen.author.file import refers_to_positions
 from benchgen.author.write import even
-from benchgen.errors import ConfigError, DataError, ModelError, StateError
+from benchgen.errors import ConfigError, DataError, InputError, ModelError, StateError
 from benchgen.models.mock import MockModel
 from benchgen.store import ModelRow
 from benchgen.types import Question, Reply, Request
@@ -221,3 +221,84 @@ def test_what_a_model_cannot_be_asked_is_refused_before_it_is(
         ws.begin(on_paper)
     assert writer.said == 0
     assert ws.writes().is_empty()
+
+
+# --- previews, edits and versions --------------------------------------------------------------
+
+
+def test_the_hash_of_a_preview_is_that_of_what_is_made_of_it(ws: Workspace) -> None:
+    path = FILES / "mcq_semicolon.csv"
+    first, second = ws.author(path), ws.author(path)
+    assert first.hash == second.hash
+    changed = dataclasses.replace(first, questions=first.questions[:-1])
+    assert changed.hash != first.hash
+    shown = first.preview()
+    assert [row["answer"] for row in shown] == [q.target_text for q in first.questions]
+    assert ws.create(first).questions == list(first.questions)
+
+
+def test_a_question_of_a_draft_is_changed_in_place(ws: Workspace) -> None:
+    bench = ws.create(ws.author(FILES / "mcq_semicolon.csv"))
+    before = bench.questions
+    assert bench.edit(2, prompt="What is asked instead here?").id == bench.id
+    again = ws.benchmark(bench.id)
+    assert again.questions[1].prompt == "What is asked instead here?"
+    assert again.questions[0] == before[0]
+    assert "What is asked instead here?" in Path(bench.link).read_text()
+
+
+def test_a_change_to_a_published_benchmark_is_a_new_version_of_it(ws: Workspace) -> None:
+    bench = ws.create(ws.author(FILES / "mcq_semicolon.csv")).publish()
+    before = (bench.folder / "questions.jsonl").read_bytes()
+    new = bench.edit(1, rationale="Because it is so.")
+    assert new.id != bench.id
+    assert (new.row.state, new.row.spec["version_of"]) == ("draft", bench.id)
+    assert new.row.program_sha256 == bench.row.program_sha256
+    assert (bench.folder / "questions.jsonl").read_bytes() == before
+    assert f"changed copy of benchmark {bench.id}" in Path(new.link).read_text()
+    assert new.publish().questions[0].rationale == "Because it is so."
+
+
+@pytest.mark.parametrize(
+    ("number", "changes", "says"),
+    [
+        (9, {"prompt": "x"}, "1 to 4"),
+        (0, {"prompt": "x"}, "1 to 4"),
+        (1, {"target": "Q"}, "letters"),
+        (1, {"prompt": " "}, "no prompt"),
+        (1, {"colour": "red"}, "prompt"),
+        (1, {}, "prompt"),
+    ],
+)
+def test_an_edit_that_proves_nothing_is_refused_and_changes_nothing(
+    ws: Workspace, number: int, changes: dict[str, Any], says: str
+) -> None:
+    bench = ws.create(ws.author(FILES / "mcq_semicolon.csv"))
+    before = {p: p.read_bytes() for p in bench.folder.rglob("*") if p.is_file()}
+    with pytest.raises(InputError, match=says):
+        bench.edit(number, **changes)
+    assert {p: p.read_bytes() for p in bench.folder.rglob("*") if p.is_file()} == before
+
+
+def test_an_editor_killed_between_file_and_record_leaves_either_version(ws: Workspace) -> None:
+    bench = ws.create(ws.author(FILES / "mcq_semicolon.csv"))
+    path = bench.folder / "questions.jsonl"
+    old, sha = path.read_bytes(), bench.row.questions_sha256
+    bench.edit(2, prompt="What is asked instead here?")
+    new = path.read_bytes()
+    path.write_bytes(old)  # as if killed after the record changed, before the file did
+    path.with_suffix(".edited").write_bytes(new)
+    assert bench.questions[1].prompt == "What is asked instead here?"
+    assert not path.with_suffix(".edited").exists()
+    ws.store.change(type(bench.row), bench.id, questions_sha256=sha)
+    path.write_bytes(old)  # as if killed before the record changed
+    path.with_suffix(".edited").write_bytes(new)
+    assert bench.questions[1].prompt != "What is asked instead here?"
+
+
+def test_a_benchmarks_page_has_its_letters_and_its_runs_so_far(ws: Workspace) -> None:
+    bench = ws.create(ws.author(FILES / "mcq_all_A.csv")).publish()
+    assert "Correct letters" in Path(bench.link).read_text()
+    assert "Finished runs" not in Path(bench.link).read_text()
+    ws.run(bench, "reference")
+    assert "8 / 8 / 8" in Path(bench.link).read_text()

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from benchgen.author.frame import pack_from_frame, read_table
 from benchgen.author.llm import Brief, LlmAuthor
 from benchgen.author.packs import Pack
 from benchgen.author.parts import Layout, Written, lay_out
+from benchgen.author.procedural import ProceduralSpec, write_procedural
 from benchgen.author.table import write_benchmark
 from benchgen.author.write import (
     Draft,
@@ -36,6 +38,7 @@ from benchgen.author.write import (
     even,
     fault,
     report_of,
+    write,
 )
 from benchgen.config import AuthorConfig, BenchmarkConfig, EvaluationConfig
 from benchgen.errors import ConfigError, DataError, InputError
@@ -141,8 +144,28 @@ def _as_name(stem: str) -> str:
     return re.sub(r"[^\w.-]+", "_", stem).strip("_.-")[:80] or "questions"
 
 
+def _procedural(spec: BenchmarkConfig, taken: frozenset[str], pack: Pack | None) -> Draft:
+    asked = ProceduralSpec(
+        tasks=spec.author.tasks,
+        count=spec.count,
+        kind=spec.kind,
+        mix=spec.mix,
+        seed=spec.seed,
+        language=spec.language,
+        exclude=taken,
+    )
+    return write(
+        partial(write_procedural, asked),
+        evaluation_of(spec),
+        name=spec.name or "procedural",
+        seed=spec.seed,
+        config=dataclasses.asdict(spec),
+    )
+
+
 WRITERS: Mapping[str, Callable[[BenchmarkConfig, frozenset[str], Pack | None], Draft]] = {
     "table": _table,
+    "procedural": _procedural,
     "file": _file,
 }
 

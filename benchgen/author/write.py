@@ -11,12 +11,13 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 from benchgen.benchmark.prompts import worked_answer
 from benchgen.errors import ConfigError
 from benchgen.scoring import score
-from benchgen.types import LETTERS, Evaluation, Question
+from benchgen.types import LETTERS, Evaluation, Question, sha256
 
 MAX_QUESTIONS = 2000
 
@@ -49,6 +50,26 @@ class Draft:
     """{"decisions": what was decided without asking, "warnings": what a person should know}"""
     config: Mapping[str, Any] = field(default_factory=dict)
     """What the author was asked for."""
+
+    @cached_property
+    def hash(self) -> str:
+        """12 hex digits over the questions and how they are asked: what was previewed is what is made."""
+        body = [[q.to_dict() for q in self.questions], self.evaluation.to_dict()]
+        return sha256(body)[:12]
+
+    def preview(self) -> list[dict[str, Any]]:
+        """One row a question, right answer included: number, prompt, options, answer, category, difficulty."""
+        return [
+            {
+                "number": number,
+                "prompt": q.prompt,
+                "options": " | ".join(q.choices),
+                "answer": q.target_text,
+                "category": q.category,
+                "difficulty": q.difficulty,
+            }
+            for number, q in enumerate(self.questions, start=1)
+        ]
 
 
 def write(

@@ -75,6 +75,18 @@ class ReportView:
 
 
 @dataclass(frozen=True)
+class RunLine:
+    """One finished run, as a benchmark's page lists it."""
+
+    run_id: int
+    model: str
+    right: int
+    scored: int
+    asked: int
+    link: str
+
+
+@dataclass(frozen=True)
 class BenchmarkView:
     """All that a benchmark's page says."""
 
@@ -87,6 +99,9 @@ class BenchmarkView:
     evaluation_sha256: str = ""
     notes: tuple[str, ...] = ()
     """What its author's report warns of."""
+    version_of: int | None = None
+    """The published benchmark that this one is a changed copy of."""
+    runs: tuple[RunLine, ...] = ()
 
 
 def write_report(view: ReportView, folder: Path) -> Path:
@@ -148,11 +163,14 @@ def benchmark_page(view: BenchmarkView) -> str:
     """One benchmark as a self-contained HTML page: questions with answers, evaluation, hashes."""
     kinds = ", ".join(sorted({question.kind for question in view.questions}))
     lines = [f"{view.name}: {len(view.questions)} questions ({kinds}), {view.state}."]
+    if view.version_of is not None:
+        lines.append(f"A changed copy of benchmark {view.version_of}.")
     lines += view.notes
     frozen = {"scoring program": view.program_sha256, "evaluation": view.evaluation_sha256}
     frozen = {name: value or "frozen when it is published" for name, value in frozen.items()}
     asked = view.evaluation.to_dict()
     parts = (
+        Section("Runs so far", tables=(tables.run_lines(view.runs),)) if view.runs else None,
         Section("Make-up", tables=tuple(tables.make_up(view.questions))),
         Section(
             "Questions",
@@ -167,7 +185,8 @@ def benchmark_page(view: BenchmarkView) -> str:
             ),
         ),
     )
-    return to_html(Page(f"Benchmark {view.benchmark_id}", lines, parts))
+    sections = tuple(part for part in parts if part is not None)
+    return to_html(Page(f"Benchmark {view.benchmark_id}", lines, sections))
 
 
 def _cut_note(count: int, limit: int, what: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from benchgen.compare.markup import Cell, Table, cut
 from benchgen.compare.paired import RunView, ScoreRow
 from benchgen.compare.plots import ANSWERS, answer_counts, percent
-from benchgen.run.metrics import summary
+from benchgen.run.metrics import summary, wilson
 from benchgen.types import LETTERS, Question, Trace
 
 KIND_NAMES = {
@@ -134,11 +134,30 @@ def question_table(questions: Sequence[Question]) -> Table:
 
 
 def make_up(questions: Sequence[Question]) -> Iterator[Table]:
-    """How many questions there are by category, difficulty and language."""
+    """How many questions there are by category, difficulty and language, and right ones by letter."""
     for name in ("category", "difficulty", "language"):
         counts = Counter(getattr(question, name) or "not given" for question in questions)
         rows = tuple((Cell(value), Cell(str(counts[value]))) for value in sorted(counts))
         yield Table(f"Questions by {name}", (name, "questions"), rows, frozenset({1}))
+    letters = Counter(q.target for q in questions if q.kind == "mcq" and isinstance(q.target, str))
+    if letters:
+        rows = tuple((Cell(letter), Cell(str(letters[letter]))) for letter in sorted(letters))
+        yield Table("Correct letters", ("letter", "questions"), rows, frozenset({1}))
+
+
+def run_lines(runs: Sequence[Any]) -> Table:
+    """Finished runs of one benchmark: model, counts, score and interval, link."""
+    rows = []
+    for run in runs:
+        low, high = wilson(run.right, run.scored)
+        share = run.right / run.scored if run.scored else None
+        counts = f"{run.right} / {run.scored} / {run.asked}"
+        drawn = None if share is None else (low, share, high)
+        interval = Cell(f"{100 * low:.1f} to {100 * high:.1f}", interval=drawn)
+        name = Cell(str(run.run_id), link=run.link)
+        rows.append((name, Cell(run.model), Cell(counts), Cell(percent(share)), interval))
+    head = ("run", "model", "right / scored / asked", "score", "95 % interval")
+    return Table("Finished runs", head, tuple(rows), frozenset({0, 2, 3}))
 
 
 def facts(caption: str, head: tuple[str, str], pairs: Mapping[str, Any]) -> Table:

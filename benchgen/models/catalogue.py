@@ -23,6 +23,14 @@ from benchgen.types import Model
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 TRAINABLE = ("base", "merged")
+UNNAMED = frozenset(("catalogue", "endpoint"))
+"""Options of conf/model/ that are no model until they are given a name."""
+REMOTE = ("reference", "endpoint")
+"""Kinds that use no device of this machine."""
+ENDPOINT = (
+    *("name", "base_url", "api_key_env", "concurrency"),
+    *("timeout_first_s", "timeout_s", "max_retries", "extra"),
+)
 
 
 def find(store: Store, name: str) -> ModelRow:
@@ -30,13 +38,8 @@ def find(store: Store, name: str) -> ModelRow:
     rows = store.all(ModelRow, ModelRow.name == name)
     if rows:
         return rows[0]
-    if name in config.options("model") and name != "catalogue":
-        option = config.load_model(name)
-        return ModelRow(
-            name=name,
-            kind=option.kind,
-            spec={"source": option.source, "revision": option.revision},
-        )
+    if name in config.options("model") and name not in UNNAMED:
+        return from_config(config.load_model(name))
     folder = Path(name).expanduser()
     if (folder / "config.json").is_file():
         resolved = str(folder.resolve())  # the name too: it must mean the same from any folder
@@ -61,10 +64,36 @@ def find(store: Store, name: str) -> ModelRow:
     )
 
 
+def from_config(option: config.ModelConfig) -> ModelRow:
+    """The record, without an id yet, that a config of conf/model/ describes."""
+    if option.kind != "endpoint":
+        spec: dict[str, Any] = {"source": option.source, "revision": option.revision}
+    else:
+        from benchgen.models.endpoint import checked_url
+
+        spec = {key: getattr(option, key) for key in ENDPOINT}
+        spec["base_url"] = checked_url(option.base_url)
+    return ModelRow(name=option.name, kind=option.kind, spec=spec)
+
+
+def stored_endpoint(store: Store, option: config.ModelConfig) -> ModelRow:
+    """The record of an endpoint: the one of that name, or a new one; ConfigError if that is another."""
+    row = from_config(option)
+    rows = store.all(ModelRow, ModelRow.name == row.name)
+    if rows and (rows[0].kind, rows[0].spec) != (row.kind, row.spec):
+        raise ConfigError(
+            f"a model named {row.name} is stored with other settings",
+            got=option.base_url,
+            allowed=[rows[0].spec.get("base_url") or rows[0].kind],
+            next=f"model={row.name} uses the stored one; another needs a file of its own in conf/model/",
+        )
+    return rows[0] if rows else row
+
+
 def names(store: Store) -> list[str]:
     """Every name that `find` knows without looking outside: recorded ones and conf/model/ options."""
     recorded = {row.name for row in store.all(ModelRow)}
-    return sorted(recorded | set(config.options("model")) - {"catalogue"})
+    return sorted(recorded | set(config.options("model")) - UNNAMED)
 
 
 def record(store: Store, row: ModelRow, owner: str) -> ModelRow:
@@ -137,6 +166,11 @@ def load(
     """The model, ready to answer. `answers` {key: worked answer} is what a reference model says."""
     if row.kind == "reference":
         return ReferenceModel(answers)
+    if row.kind == "endpoint":
+        from benchgen.models.endpoint import EndpointModel
+
+        settings = {key: value for key, value in row.spec.items() if key != "name"}
+        return EndpointModel(name=row.name, model=row.spec["name"], **settings)
     from benchgen.models.local import LocalModel  # torch: only when a model is really loaded
 
     adapter = row.spec.get("adapter")

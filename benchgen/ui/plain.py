@@ -25,6 +25,8 @@ from benchgen.records import PlanRecord, plan_settings
 
 Result = Mapping[str, Any]
 WIDTH = 140
+QUESTIONS_SHOWN = 25
+"""Questions of a draft, as `create` shows them."""
 CHANGES_SHOWN = 50
 """Changed verdicts of a re-scoring; `output=json` has them all."""
 UNLISTED = ("owner", "created")
@@ -118,6 +120,7 @@ class Screen:
         shown = {
             "loop": self._loop,
             "plan": self._plan,
+            "create": self._create,
             "compare": self._compare,
             "rescore": self._rescore,
             "dataset": self._dataset,
@@ -193,6 +196,18 @@ class Screen:
         table.add_row("all stages", f"{sum(result['seconds'].values()):.1f}")
         self.out.print(table)
         self.out.print(f"Report: {escape(result['report'])}")
+
+    def _create(self, result: Result) -> None:
+        """What is or would be made, with the right answers of the first questions."""
+        self._fields({k: v for k, v in result.items() if k not in ("preview", "first")})
+        rows = result.get("preview") or []
+        if not rows:
+            return
+        shown = rows[:QUESTIONS_SHOWN]
+        table = _table(f"{len(shown)} of {len(rows)} questions", *rows[0])
+        for row in shown:
+            table.add_row(*(_text(value, 300) for value in row.values()))
+        self.out.print(table)
 
     def _compare(self, result: Result) -> None:
         table = _table(
