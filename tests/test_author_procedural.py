@@ -25,6 +25,8 @@ from benchgen.errors import ConfigError, DataError, InputError
 from benchgen.scoring import score
 from benchgen.types import Evaluation, Question
 
+pytestmark = pytest.mark.slow  # real parts: files, processes, sockets
+
 SYMPY = ("simple_equations",)
 """Their generators load sympy: two seconds."""
 EVERY = [

@@ -20,6 +20,8 @@ from benchgen.store import ModelRow
 from benchgen.types import Question, Reply, Request
 from benchgen.workspace import Workspace
 
+pytestmark = pytest.mark.slow  # real parts: files, processes, sockets
+
 FILES = Path(__file__).parent / "cases" / "files"
 MANIFEST = [json.loads(line) for line in (FILES / "manifest.jsonl").read_text("utf-8").splitlines()]
 KINDS = ("mcq", "qa", "numeric", "tool", "keypoints")

@@ -35,6 +35,8 @@ from benchgen.errors import ConfigError, DataError
 from benchgen.run.runner import scored, trace_of
 from benchgen.types import Evaluation, Question, Reply, Request, Trace
 
+pytestmark = pytest.mark.slow  # real parts: files, processes, sockets
+
 QUESTIONS = (
     Question("mcq", "Which planet is red?", "B", ("Venus", "Mars", "Earth"), "planets", "easy"),
     Question("mcq", "Which are even?", ["A", "C"], ("2", "3", "6")),

@@ -19,6 +19,8 @@ from benchgen import jobs
 from benchgen.errors import StateError
 from benchgen.store import read_json, write_json
 
+pytestmark = pytest.mark.slow  # real parts: files, processes, sockets
+
 HOLD = """
 import sys, time
 from pathlib import Path

@@ -12,6 +12,8 @@ from benchgen.records import Benchmark
 from benchgen.types import Evaluation, Question
 from benchgen.workspace import Workspace
 
+pytestmark = pytest.mark.slow  # real parts: files, processes, sockets
+
 QUESTIONS = (
     Question("mcq", "Which planet is red?", "B", ("Venus", "Mars", "Earth"), "planets"),
     Question("mcq", "Which are even?", ["A", "C"], ("2", "3", "6"), "numbers"),

@@ -33,6 +33,8 @@ from benchgen.run.runner import trace_of
 from benchgen.types import Question, Reply, Request
 from tests.servers import Answer, Received, ScriptedServer, completion, refused, said
 
+pytestmark = pytest.mark.slow  # real parts: files, processes, sockets
+
 KEY = "sk-canary-Zq7/w+3XkT9=e2Vb5"
 VARIABLE = "BENCHGEN_TEST_KEY"
 

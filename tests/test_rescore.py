@@ -17,6 +17,8 @@ from benchgen.store import read_jsonl
 from benchgen.types import Evaluation, Question, Reply
 from benchgen.workspace import Workspace
 
+pytestmark = pytest.mark.slow  # real parts: files, processes, sockets
+
 QUESTIONS = tuple(Question("qa", f"Name number {i}?", [f"word{i}"]) for i in range(6))
 REPLIES = [
     "Answer: word0",  # right, in form
