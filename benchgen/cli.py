@@ -357,7 +357,10 @@ def _created(ws: Workspace, cfg: config.Config, draft: Draft) -> Result:
 
 
 def _turn(ws: Workspace, write: Write, cfg: config.Config, screen: Screen) -> Result:
-    """One turn of a writing; the benchmark once it is whole."""
+    """One turn of a writing, or all of it in the background; the benchmark once it is whole."""
+    if cfg.background:
+        ws.go_on_in_background(write)
+        return {**write.status(), "next": f"benchgen status write_id={write.id}"}
     with screen.bar(f"write {write.id}") as progress:
         limit = write.spec.author.per_turn
         ws.go_on(write, limit=limit, hardware=cfg.hardware, progress=progress)
@@ -496,7 +499,11 @@ def _confirm(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
 
 
 def _logs(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
-    job = ws.job(_need(cfg, "job_id"))
+    _need(cfg, "job_id", "write_id")
+    if cfg.write_id is not None:
+        write = ws.get_write(cfg.write_id)
+        return {"write": write.id, "state": write.state, "lines": write.logs(cfg.lines)}
+    job = ws.job(cfg.job_id or 0)
     return {"job": job.id, "state": job.state, "lines": job.logs(cfg.lines)}
 
 

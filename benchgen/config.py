@@ -225,6 +225,8 @@ class Config:
     """edit: fields of the question with their new values."""
     replace: dict[str, Any] = field(default_factory=dict)
     """Maps given whole, by `own_maps`: Hydra would merge them into what a file says."""
+    background: bool = False
+    """create, resume with a model as author: write all of it in a process of its own."""
     write_id: int | None = None
     sibling_of: int | None = None
     """create: another benchmark like this one, with no question in common."""

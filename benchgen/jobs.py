@@ -32,9 +32,12 @@ _children: set[int] = set()
 """Workers that this process started and has not yet seen ended."""
 
 
-def spawn(workspace: Path, job_id: int, folder: Path) -> int:
-    """The pid of a new worker for this job: own process and session, output to `log.txt`."""
-    command = [sys.executable, "-m", "benchgen.worker", str(workspace), str(job_id)]
+def spawn(workspace: Path, record_id: int, folder: Path, module: str = "benchgen.worker") -> int:
+    """The pid of a new process for this record: `python -m MODULE WORKSPACE ID`.
+
+    It has a session of its own, so it outlives this one; its output goes to `log.txt`.
+    """
+    command = [sys.executable, "-m", module, str(workspace), str(record_id)]
     with (make_folder(folder) / LOG).open("ab") as log:
         # not subprocess.Popen: a worker is meant to outlive this process, which Popen warns about
         pid = os.posix_spawn(

@@ -98,6 +98,12 @@ class _Record:
         """Where its files lie."""
         return self.place.path / str(self.kind.__tablename__) / str(self.id)
 
+    def logs(self, lines: int = 20) -> list[str]:
+        """The last lines that its process wrote; [] where it has none."""
+        if lines < 0:
+            raise InputError(f"lines={lines} cannot be shown", got=lines, allowed="0 or more")
+        return jobs.tail(self.folder, lines)
+
     @property
     def link(self) -> str:
         """Path of its self-contained HTML page."""
@@ -525,12 +531,6 @@ class Job(_Record):
         """
         rows = {row["step"]: row for row in read_jsonl(self.folder / "metrics.jsonl")}
         return [rows[step] for step in sorted(rows)]
-
-    def logs(self, lines: int = 20) -> list[str]:
-        """The last lines of its log."""
-        if lines < 0:
-            raise InputError(f"lines={lines} cannot be shown", got=lines, allowed="0 or more")
-        return jobs.tail(self.folder, lines)
 
     def status(self) -> dict[str, Any]:
         """state, step of steps, newest loss; result when finished, last lines when failed."""

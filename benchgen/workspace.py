@@ -210,6 +210,14 @@ class Workspace:
             )
         return write
 
+    def go_on_in_background(self, write: Write | int) -> Write:
+        """The writing, handed to a process of its own that writes all that is left and makes the benchmark."""
+        write = write if isinstance(write, Write) else self.get_write(write)
+        if jobs.alive(write.folder):
+            raise StateError(f"write {write.id} is being written already", got=write.state)
+        jobs.spawn(self.path, write.id, write.folder, "benchgen.writer")
+        return write
+
     def created(self, write: Write) -> Benchmark:
         """The benchmark of a finished writing: made now, or the one made before."""
         if write.row.benchmark_id is not None:

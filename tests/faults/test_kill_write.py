@@ -87,3 +87,21 @@ def test_killed_at_random_moments_it_writes_every_question_once(tmp_path: Path, 
     assert sum(len(line["accepted"]) for line in lines) == COUNT
     assert kills > 0
     soak("killed_writes", kills=kills, questions=COUNT, lost=0, twice=0)
+
+
+def test_in_the_background_all_is_written_and_the_benchmark_made(tmp_path: Path) -> None:
+    ws = tmp_path / "ws"
+    with ScriptedServer(writer) as server:
+        out, err = command(
+            ws, "create", "author=llm", "author.topic=words", "kind=qa", "count=60", "name=words",
+            "background=yes", "author.per_turn=25", "model=endpoint", "model.name=far",
+            f"model.base_url={server.url}",
+        ).communicate()  # fmt: skip
+        assert json.loads(out.splitlines()[-1])["next"] == "benchgen status write_id=1", err
+        write = Workspace(ws).get_write(1)
+        end = time.monotonic() + 120
+        while write.row.benchmark_id is None and time.monotonic() < end:
+            time.sleep(0.1)
+    assert write.status()["written"] == 60
+    assert write.logs()[-1] == "benchmark 1 is a draft"
+    assert len(Workspace(ws).benchmark(1).row.spec["report"]["doubtful"]) == 60
