@@ -1,0 +1,28 @@
+"""Handles on records: a benchmark, writing, run, model, plan or job by its id, with its files.
+
+A handle holds no state of its own: its row is read when asked for, so that what another process did
+is seen at once.
+"""
+
+from benchgen.records.base import PAGE, Place
+from benchgen.records.benchmark import EVALUATION, FOREIGN, PROGRAM, QUESTIONS, Benchmark
+from benchgen.records.run import Model, Run
+from benchgen.records.training import Job, PlanRecord, plan_settings
+from benchgen.records.writing import DOUBTFUL, Write
+
+__all__ = [
+    "DOUBTFUL",
+    "EVALUATION",
+    "FOREIGN",
+    "PAGE",
+    "PROGRAM",
+    "QUESTIONS",
+    "Benchmark",
+    "Job",
+    "Model",
+    "Place",
+    "PlanRecord",
+    "Run",
+    "Write",
+    "plan_settings",
+]

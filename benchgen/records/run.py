@@ -1,0 +1,176 @@
+"""A run: one model on one benchmark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from benchgen import jobs
+from benchgen.benchmark.exchange.inspect_log import RunLog
+from benchgen.compare.paired import RunView
+from benchgen.errors import InputError, StateError, StoreError
+from benchgen.models import catalogue
+from benchgen.records.base import Record
+from benchgen.records.benchmark import Benchmark
+from benchgen.run import runner
+from benchgen.run.rescore import Rescoring, Scored, rescore
+from benchgen.rundata.select import frame
+from benchgen.store import (
+    ModelRow,
+    RunRow,
+    write_jsonl,
+)
+from benchgen.types import Question, Trace, sha256
+
+
+class Model(Record):
+    """A catalogue entry."""
+
+    kind = ModelRow
+
+
+class Run(Record):
+    """One model on one benchmark."""
+
+    kind = RunRow
+
+    @property
+    def state(self) -> str:
+        """running, finished, failed, or interrupted: its process is gone before it ended."""
+        state = str(self.row.state)
+        if state == "running" and not jobs.alive(self.folder):
+            return "interrupted"
+        return state
+
+    @property
+    def benchmark(self) -> Benchmark:
+        return Benchmark(self.place, self.row.benchmark_id)
+
+    @property
+    def model(self) -> Model:
+        return Model(self.place, self.row.model_id)
+
+    @property
+    def questions(self) -> list[Question]:
+        """Those that this run asks."""
+        return self.benchmark.questions[: self.row.settings.get("limit")]
+
+    @property
+    def score(self) -> float | None:
+        """Right of scored, in [0, 1]; None when nothing was scored."""
+        return self.summary["score"]  # type: ignore[no-any-return]
+
+    @property
+    def ci(self) -> tuple[float, float]:
+        """Wilson 95 % interval of the score."""
+        low, high = self.summary["ci"]
+        return low, high
+
+    @property
+    def by_category(self) -> dict[str, Any]:
+        """{category: {right, scored, asked, score, ci}}."""
+        return self.summary["by_category"]  # type: ignore[no-any-return]
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """`metrics.summary`: score, ci, right, scored, asked, strict, by_category, by_status, tokens …"""
+        self.check_finished()
+        return self.row.summary  # type: ignore[no-any-return]
+
+    def traces(self) -> list[Trace]:
+        """Every trace so far, in question order."""
+        path, row = self.folder / "traces.jsonl", self.row
+        if row.state == "finished":
+            found = sha256(path.read_bytes()) if path.exists() else "no file"
+            if found != row.traces_sha256:
+                raise StoreError(
+                    f"traces.jsonl of run {self.id} was changed since it finished",
+                    got=found[:12],
+                    allowed=[row.traces_sha256[:12]],
+                    next="restore the run's folder from a backup, or run again",
+                )
+        done = runner.load_traces(path)
+        return [done[q.key] for q in self.questions if q.key in done]
+
+    def dataset(self, mode: str = "failures", rows: int | None = None) -> pl.DataFrame:
+        """The run dataset: one row a question of the mode, the first `rows` of them."""
+        self.check_finished()
+        if rows is not None and rows < 0:
+            raise InputError(f"rows={rows} cannot be shown", got=rows, allowed="0 or more")
+        table = frame(self.questions, self.traces(), mode)
+        return table if rows is None else table.head(rows)
+
+    def log(self) -> RunLog:
+        """The run as other tools' logs need it."""
+        row, bench = self.row, self.benchmark
+        return RunLog(
+            name=bench.row.name,
+            model=self.model.row.name,
+            created=row.created,
+            questions=tuple(self.questions),
+            traces=tuple(self.traces()),
+            evaluation=bench.evaluation,
+            program_sha256=bench.row.program_sha256,
+            config=dict(row.settings),
+            finished=row.finished or "",
+        )
+
+    def rescore(self, program: str = "latest") -> Rescoring:
+        """The stored replies under another scoring program beside the run's own verdicts.
+
+        `program` is latest, own, or the beginning of a sha256. The run stays as it is; the other
+        verdicts are kept in its folder.
+        """
+        self.check_finished()
+        bench = self.benchmark
+        version, sha, _ = bench.program("own")
+        own = Scored(version, sha, tuple(self.traces()))
+        found = rescore(self.id, self.questions, own, bench.program(program))
+        write_jsonl(self.folder / "rescored" / f"{found.other.sha256[:12]}.jsonl", found.lines())
+        return found
+
+    def check_finished(self) -> None:
+        """StateError unless the run is finished."""
+        state = self.state
+        if state != "finished":
+            raise StateError(
+                f"run {self.id} is {state}: it has no score and no dataset yet",
+                got=state,
+                allowed=["finished"],
+                next=f"benchgen resume run_id={self.id}"
+                if state != "running"
+                else f"benchgen status run_id={self.id}",
+            )
+
+    def status(self) -> dict[str, Any]:
+        """state with progress; score, interval and breakdown once finished."""
+        state = self.state
+        told: dict[str, Any] = {"run": self.id, "link": self.link, "state": state}
+        if state == "finished":
+            row = self.row
+            return {**told, **row.summary, "seconds": row.seconds}
+        told["asked"] = len(self.questions)
+        told["done"] = len(runner.load_traces(self.folder / "traces.jsonl"))
+        return {**told, "error": self.row.error} if self.row.error else told
+
+    def view(self, program: str | None = None) -> RunView:
+        """The run as comparisons and pages need it, scored by its own program or by another one."""
+        bench, model = self.benchmark, self.model.row
+        traces, sha = tuple(self.traces()), str(bench.row.program_sha256)
+        if program is not None:
+            other = self.rescore(program).other
+            traces, sha = other.traces, other.sha256
+        return RunView(
+            run_id=self.id,
+            model=model.name,
+            model_kind=model.kind,
+            benchmark_id=bench.id,
+            benchmark=bench.row.name,
+            program_sha256=sha,
+            evaluation_sha256=bench.row.evaluation_sha256,
+            questions=tuple(self.questions),
+            traces=traces,
+            seen=frozenset(catalogue.seen_keys(self.place.store, model)),
+            link=self.link,
+        )

@@ -1,0 +1,162 @@
+"""A plan and the job that it became."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from benchgen import jobs
+from benchgen.errors import StateError
+from benchgen.plan import gate
+from benchgen.records.base import Record
+from benchgen.records.run import Model
+from benchgen.store import (
+    JobRow,
+    PlanRow,
+    now,
+    read_jsonl,
+)
+from benchgen.types import Plan
+
+
+class PlanRecord(Record):
+    """A recorded plan."""
+
+    kind = PlanRow
+
+    @property
+    def plan(self) -> Plan:
+        """The plan itself; StateError if it was changed since it was shown."""
+        return gate.load(self.row)
+
+    @property
+    def hash(self) -> str:
+        return str(self.row.hash)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The frozen training rows."""
+        return read_jsonl(self.folder / "rows.jsonl")
+
+    def table(self) -> pl.DataFrame:
+        """The plan as a person reads it: columns setting, value, basis (of an estimate)."""
+        plan = self.plan
+        rows = [{"setting": k, "value": str(v), "basis": ""} for k, v in plan_settings(plan)]
+        rows += [
+            {"setting": f"estimated {k}", "value": f"{e.value:,.0f} {e.unit}", "basis": e.basis}
+            for k, e in plan.estimates.items()
+        ]
+        rows += [{"setting": "warning", "value": w, "basis": ""} for w in plan.warnings]
+        return pl.DataFrame([{"setting": "hash", "value": self.hash, "basis": ""}, *rows])
+
+    def summary(self) -> dict[str, Any]:
+        """Everything the plan says, flat enough to print: what the person confirms."""
+        plan = self.plan
+        told = plan.to_dict()
+        told["seen"], told["warnings"] = len(plan.seen), list(plan.warnings)
+        return {"plan": self.id, "hash": self.hash, "state": self.row.state, **told}
+
+
+class Job(Record):
+    """A confirmed plan at work in its own process."""
+
+    kind = JobRow
+
+    @property
+    def state(self) -> str:
+        """queued, running, finished, failed, stopped; one whose process is gone is failed."""
+        state = str(self.row.state)
+        if state in ("queued", "running") and not jobs.alive(self.folder):
+            state = str(self.row.state)  # it may have ended between the two looks
+            return "failed" if state in ("queued", "running") else state
+        return state
+
+    @property
+    def model(self) -> Model | None:
+        """The trained model, once it landed."""
+        id = self.row.model_id
+        return Model(self.place, id) if id else None
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """One row a step: step, loss and what else the trainer logged.
+
+        A resumed training does the steps after its last checkpoint again; the later row holds.
+        """
+        rows = {row["step"]: row for row in read_jsonl(self.folder / "metrics.jsonl")}
+        return [rows[step] for step in sorted(rows)]
+
+    def status(self) -> dict[str, Any]:
+        """state, step of steps, newest loss; result when finished, last lines when failed."""
+        row, state, metrics = self.row, self.state, self.metrics()
+        told: dict[str, Any] = {"job": self.id, "plan": row.plan_id, "state": state}
+        steps = [m for m in metrics if "loss" in m]
+        if steps:
+            told |= {"step": steps[-1]["step"], "loss": steps[-1]["loss"]}
+        if state == "finished":
+            model = self.model
+            told |= {"model": model.row.name if model else None, **row.result}
+        if state == "failed":
+            told |= {"error": row.error or "its process is gone", "log": self.logs(5)}
+        return told
+
+    def resume(self) -> Job:
+        """Itself, started again from its last checkpoint; StateError unless it failed or was stopped."""
+        state, stored = self.state, str(self.row.state)
+        if state not in ("failed", "stopped"):
+            raise StateError(f"job {self.id} is {state}", got=state, allowed=["failed", "stopped"])
+        # of two resumes at once only one finds the state as it was: a dead worker leaves `running`
+        moved = "queued" if stored != "queued" else "running"
+        self.place.store.change(JobRow, self.id, stored, state=moved, error="")
+        jobs.spawn(self.place.path, self.id, self.folder)
+        return self
+
+    def stop(self) -> Job:
+        """Itself, its process ended; as it is if it ended by itself meanwhile."""
+        state = self.state
+        if state not in ("queued", "running"):
+            raise StateError(f"job {self.id} is {state}: nothing to stop", got=state)
+        jobs.stop(self.folder)
+        left = str(self.row.state)
+        if left in ("queued", "running"):
+            self.place.store.change(JobRow, self.id, left, state="stopped", finished=now())
+        return self
+
+    def wait(
+        self, on_metrics: Callable[[dict[str, Any]], None] | None = None, poll_s: float = 0.5
+    ) -> Job:
+        """Itself, once it has ended; StateError with its last log lines if it failed."""
+        told = 0
+        while True:
+            state = self.state
+            rows = self.metrics()
+            for row in rows if on_metrics else []:
+                if row["step"] > told:
+                    on_metrics(row)  # type: ignore[misc]
+                    told = row["step"]
+            if state not in ("queued", "running"):
+                break
+            time.sleep(poll_s)
+        if state != "finished":
+            raise StateError(
+                f"job {self.id} {state}: {self.row.error or ' | '.join(self.logs(3))}",
+                got=state,
+                allowed=["finished"],
+                next=f"benchgen logs job_id={self.id}, then benchgen resume job_id={self.id}",
+            )
+        return self
+
+
+def plan_settings(plan: Plan) -> list[tuple[str, Any]]:
+    """(setting, value) of everything that would run, in a fixed order, for tables and panels."""
+    fields = dataclasses.asdict(plan)
+    rows: list[tuple[str, Any]] = [
+        ("job_type", plan.job_type),
+        ("base_model", plan.base_model),
+        ("model", plan.name),
+    ]
+    for part in ("dataset", "hyperparameters", "device"):
+        rows += [(f"{part}: {key}", value) for key, value in sorted(fields[part].items())]
+    return rows
