@@ -91,6 +91,8 @@ def parse(argv: list[str]) -> tuple[Verb, list[str], bool]:
             got="-m",
             allowed=[v.name for v in VERBS.values() if v.makes],
         )
+    if not multirun:  # there a comma means a sweep
+        overrides = plain_paths(overrides)
     return verb, config.own_maps(blank_under_author(name_models(overrides))), multirun
 
 
@@ -136,9 +138,35 @@ def name_models(overrides: list[str]) -> list[str]:
     return found
 
 
+PATHS = ("author.path", "benchmark.author.path", "author.tools", "path", "dataset")
+"""Settings that hold a path, which may be written as it is: with spaces, signs, or a leading `~`."""
+
+
+def plain_paths(overrides: list[str]) -> list[str]:
+    """The overrides with paths quoted for Hydra, to which commas, brackets and quotes are signs."""
+    found = []
+    for override in overrides:
+        key, sign, value = override.partition("=")
+        quoted = value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1
+        if not sign or key.lstrip("+") not in PATHS or quoted or value in ("", "null"):
+            found.append(override)
+            continue
+        path = str(Path(value).expanduser()) if value.startswith("~") else value
+        found.append(f"{key}=" + "'" + path.replace("\\", "\\\\").replace("'", "\\'") + "'")
+    return found
+
+
 def blank_under_author(overrides: list[str]) -> list[str]:
     """The overrides with `benchmark=blank` before them where an author is chosen and no benchmark is."""
     keys = {override.lstrip("+").partition("=")[0] for override in overrides}
+    settings = sorted(key for key in keys if key.startswith("author."))
+    if settings and not keys & {"author", "benchmark"}:
+        raise ConfigError(
+            f"{settings[0]} is given, and no author",
+            got=settings[0],
+            allowed=config.options("author"),
+            next="author=file, or another author, before it",
+        )
     return (
         ["benchmark=blank", *overrides]
         if "author" in keys and "benchmark" not in keys
@@ -291,15 +319,18 @@ def _need(cfg: config.Config, *keys: str) -> Any:
 
 
 def _create(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
-    from benchgen.author.drafts import BY_MODEL, read_source
+    from benchgen.author.drafts import BY_MODEL, assignment, read_source
     from benchgen.author.file import DocumentFile, TrainingFile
 
     if cfg.sibling_of is not None:
-        return _created(ws, cfg, ws.sibling(cfg.sibling_of))
+        return _created(ws, cfg, ws.sibling(cfg.sibling_of, count=cfg.count))
     spec = _asked(cfg)
     if spec.author.name in BY_MODEL and not spec.author.model and cfg.model.kind == "endpoint":
         spec.author.model = ws.model(cfg.model).row.name
-    if spec.author.name in BY_MODEL and not cfg.dry:
+    if spec.author.name in BY_MODEL and cfg.dry:
+        count = assignment(spec).layout.count
+        return {"benchmark": None, "state": "dry", "name": spec.name, "wanted": count}
+    if spec.author.name in BY_MODEL:
         return _turn(ws, ws.begin(spec), cfg, screen)
     if spec.author.name == "file" and cfg.dry:
         found = read_source(spec)
@@ -317,7 +348,13 @@ def _asked(cfg: config.Config) -> config.BenchmarkConfig:
     import dataclasses
 
     spec = cfg.benchmark
-    if cfg.author.name:
+    if not cfg.author.name:  # benchmark=from_file author.path=F: what is set goes into its author
+        unset = config.AuthorConfig()
+        fields = [f.name for f in dataclasses.fields(unset)]
+        own = {f: getattr(cfg.author, f) for f in fields}
+        own = {f: value for f, value in own.items() if value != getattr(unset, f)}
+        spec = dataclasses.replace(spec, author=dataclasses.replace(spec.author, **own))
+    else:
         if cfg.count is not None and cfg.author.name == "file":
             raise ConfigError(
                 "a file is imported whole", got=f"count={cfg.count}", next="leave it out"
@@ -454,10 +491,10 @@ def _dataset(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
     mode = cfg.mode or "failures"
     table = ws.get_run(run_id).dataset(mode, cfg.rows)
     told: Result = {"run": run_id, "mode": mode, "rows": table.height}
-    if cfg.format is None:
+    if cfg.format is None and cfg.path is None:
         return {**told, "data": table.to_dicts()}
     path = Path(_need(cfg, "path"))
-    _write_table(table, cfg.format, path)
+    _write_table(table, cfg.format or path.suffix.lstrip("."), path)
     return {**told, "path": str(path)}
 
 
@@ -494,7 +531,7 @@ def _plan(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
 
 
 def _confirm(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
-    job = ws.confirm(_need(cfg, "plan_id"), cfg.answer or "")
+    job = ws.confirm(_need(cfg, "plan_id"), str(_need(cfg, "answer")))
     return {"job": job.id, "plan": cfg.plan_id, "state": job.state}
 
 

@@ -292,15 +292,21 @@ def own_maps(overrides: list[str]) -> list[str]:
     found = []
     for override in overrides:
         key, sign, value = override.partition("=")
-        if sign and value.startswith("{") and _takes(key.lstrip("+")).startswith("named values"):
-            key = key.lstrip("+")
+        key = key.lstrip("+")
+        if sign and value.startswith("{") and _is_map(key):
             found.append(f"++replace.{key.replace('.', _DOT)}={value}")
+        elif sign and _is_map(key.rpartition(".")[0]):
+            found.append(f"++{key}={value}")
         else:
             found.append(override)
     return found
 
 
 _DOT = "__"
+
+
+def _is_map(key: str) -> bool:
+    return get_origin(_kind(key)) is dict
 
 
 def load(*overrides: str) -> Config:
@@ -497,12 +503,7 @@ def _keys(node: Any, prefix: str) -> Iterator[str]:
 
 def _takes(key: str) -> str:
     """What a setting may be, in words; empty for one that the schema does not have."""
-    kind: Any = Config
-    for part in re.findall(r"[^.\[\]]+", key):
-        if dataclasses.is_dataclass(kind):
-            kind = get_type_hints(kind).get(part)
-        else:
-            kind = (get_args(kind) or (None,))[-1]
+    kind = _kind(key)
     if dataclasses.is_dataclass(kind) or get_origin(kind) is dict:
         return "named values: {name: value, …}"
     if get_origin(kind) is list:
@@ -510,6 +511,17 @@ def _takes(key: str) -> str:
     kinds = [k for k in get_args(kind) or (kind,) if k is not type(None)]
     words = " or ".join(_WORDS[k] for k in kinds if k in _WORDS)
     return f"{words} or null" if words and type(None) in get_args(kind) else words
+
+
+def _kind(key: str) -> Any:
+    """The type that the schema gives a setting; None for one that it does not have."""
+    kind: Any = Config
+    for part in re.findall(r"[^.\[\]]+", key):
+        if dataclasses.is_dataclass(kind):
+            kind = get_type_hints(kind).get(part)
+        else:
+            kind = (get_args(kind) or (None,))[-1]
+    return kind
 
 
 def user_name(config: Config | None = None) -> str:

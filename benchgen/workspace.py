@@ -132,7 +132,7 @@ class Workspace:
             return self.go_on(self.begin(spec), limit=None).draft()
         return self._write(spec, ())
 
-    def sibling(self, benchmark: Benchmark | int) -> Draft:
+    def sibling(self, benchmark: Benchmark | int, count: int | None = None) -> Draft:
         """Questions of the same make as a benchmark's, none of them in any benchmark of this workspace."""
         bench = benchmark if isinstance(benchmark, Benchmark) else self.benchmark(benchmark)
         made_from = bench.row.spec["config"]
@@ -144,6 +144,7 @@ class Workspace:
         rows = self.store.all(BenchmarkRow, BenchmarkRow.state != "writing")
         name = f"{bench.row.name}_sibling_{len(rows)}"
         spec = dataclasses.replace(spec, name=name, sibling_of=bench.row.name, seed=spec.seed + 1)
+        spec = spec if count is None else dataclasses.replace(spec, count=count)
         if author_name(spec) in BY_MODEL:
             return self.go_on(self.begin(spec), limit=None).draft()
         return write_draft(spec, self._taken())

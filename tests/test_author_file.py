@@ -550,3 +550,17 @@ def test_two_thousand_rows_take_less_than_a_second(tmp_path: Path, ending: str) 
         assert isinstance(found, QuestionFile)
         assert len(found.questions) == 2000
     assert statistics.median(seconds) < 1
+
+
+def test_options_under_names_that_say_nothing_are_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "quiz.csv"
+    path.write_text(
+        "stem,first,second,third,solution\nRed?,Venus,Mars,Earth,Mars\nHot?,Venus,Mars,Pluto,Venus\n"
+    )
+    with pytest.raises(DataError, match=r"look like its options.*author\.columns"):
+        read_file(FileSpec(path))
+    columns = {"A": "first", "B": "second", "C": "third"}
+    found = read_file(FileSpec(path, columns=columns))
+    assert isinstance(found, QuestionFile)
+    assert [q.target for q in found.questions] == ["B", "A"]
+    assert read_file(FileSpec(path, kind="qa")).kind == "qa"  # type: ignore[union-attr]

@@ -281,3 +281,18 @@ def test_the_person_who_acts_has_a_name(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv("USER")
     monkeypatch.delenv("LOGNAME", raising=False)
     assert config.user_name() == "unknown"
+
+
+def test_a_map_of_the_command_line_stands_alone() -> None:
+    assert config.load("benchmark.mix={easy: 1}").benchmark.mix == {"easy": 1.0}
+    assert config.load("benchmark.mix={}").benchmark.mix == {}
+    assert config.load("change={prompt: x, choices: [a, b]}").change == {
+        "prompt": "x",
+        "choices": ["a", "b"],
+    }
+    told = config.load(
+        "author=file", "author.columns.question=Frage", "author.columns.answer=Antwort"
+    )
+    assert told.author.columns == {"question": "Frage", "answer": "Antwort"}
+    with pytest.raises(ConfigError, match=r"benchmark\.mix\.easy takes a number"):
+        config.load("benchmark.mix={easy: x}")

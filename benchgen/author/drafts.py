@@ -125,6 +125,13 @@ def read_source(spec: BenchmarkConfig) -> Imported:
     author = spec.author
     if not author.path:
         raise ConfigError("author=file needs a file", next="author.path=FILE")
+    for role, column in author.columns.items():
+        if not isinstance(column, str):
+            raise ConfigError(
+                f"author.columns.{role} names one column",
+                got=column,
+                next="options in columns of their own: author.columns='{A: first, B: second}'",
+            )
     return read_file(
         FileSpec(
             path=Path(author.path),

@@ -147,6 +147,28 @@ def read_file(spec: FileSpec) -> Imported:
     return _questions(table, spec, source)
 
 
+def _refuse_unseen_options(table: Table, layout: Layout, source: Source) -> None:
+    """DataError where columns that nobody named hold the answer in every row: they are its options."""
+    if layout.has_options or len(layout.unused) < 2 or len(table.rows) < 2:
+        return
+    holders: set[str] = set()
+    for row in table.rows:
+        answer = str(row.get(layout.first_answer) or "").strip()
+        found = {c for c in layout.unused if answer and str(row.get(c) or "").strip() == answer}
+        if not found:
+            return
+        holders |= found
+    if len(holders) < 2:
+        return
+    labels = ", ".join(f"{chr(65 + i)}: {c}" for i, c in enumerate(layout.unused[:26]))
+    raise source.wrong(
+        "in every row the answer stands in a column that has no role too: these look like its options",
+        got=list(layout.unused),
+        allowed=["mcq", "qa"],
+        next=f"author.columns='{{{labels}}}' (those that are options), or kind=qa",
+    )
+
+
 def _check_path(path: Path, spec: FileSpec, source: Source) -> None:
     if path.is_dir():
         raise source.wrong(
@@ -186,6 +208,8 @@ def _questions(table: Table, spec: FileSpec, source: Source) -> QuestionFile:
         )
     layout = layout_of(table, source, spec.columns)
     kind = spec.kind or kind_of(table, layout, source)
+    if spec.kind is None:
+        _refuse_unseen_options(table, layout, source)
     made = without_repeats(_made(kind, table, layout, spec, source), layout, source)
     if layout.unused:
         source.decide(f"columns not used: {', '.join(repr(column) for column in layout.unused)}")

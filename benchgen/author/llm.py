@@ -39,7 +39,7 @@ class Brief:
     language: str = "en"
     tools: tuple[Mapping[str, Any], ...] = ()
     """kind tool: definitions `{"name", "description", "parameters": JSON Schema}`."""
-    max_new_tokens: int = 8000
+    max_new_tokens: int = 4000
     temperature: float = 0.7
     seed: int = 0
 

@@ -147,7 +147,19 @@ def unpacked(data: bytes, name: str) -> dict[str, bytes]:
                     raise DataError(f"{name}: {inside} stands in it twice", got=inside)
                 files[inside] = archive.read(entry)
     except _UNREADABLE as error:
-        raise DataError(f"{name} is not a zip that can be read: {error}", got=name) from error
+        table = Path(name).suffix.lower() in (
+            ".csv",
+            ".tsv",
+            ".json",
+            ".jsonl",
+            ".xlsx",
+            ".parquet",
+        )
+        raise DataError(
+            f"{name} is not a zip that can be read: {error}",
+            got=name,
+            next=f"benchgen create author=file author.path={name}" if table else "",
+        ) from error
     return files
 
 

@@ -319,6 +319,8 @@ def compare_runs(runs: Sequence[RunView], baseline: int | None = None) -> Compar
         parts += [_row(run, part, keys) for part, keys in split for run in group]
         pairs += _pairs(group, split, baseline)
         warnings += _hash_warnings(group) + _subset_warnings(group, len(common))
+    if len(runs) > 1 and not pairs:
+        warnings.append("No question was asked in common: these runs cannot be compared.")
     warnings += _training_warnings(runs)
     return Comparison(
         rows=tuple(_row(run, "all", outcomes(run.traces)) for run in runs),

@@ -126,7 +126,7 @@ class Benchmark(Record):
         """Itself with question `number` (from 1) changed; of a published one a new draft, linked to it.
 
         `changes` are fields of a question: prompt, choices, target, rationale, category, difficulty,
-        options. DataError where the question then proves nothing, or is there already.
+        options. A new target takes the old worked answer away, unless another comes with it. DataError where the question then proves nothing, or is there already.
         """
         questions = list(self.questions)
         if not 1 <= number <= len(questions):
@@ -138,8 +138,13 @@ class Benchmark(Record):
         unknown = sorted(set(changes) - set(EDITABLE))
         if unknown or not changes:
             raise InputError("a question has no such field", got=unknown, allowed=list(EDITABLE))
+        if "target" in changes and "rationale" not in changes:
+            changes["rationale"] = ""  # it led to the old answer
         changed = dataclasses.replace(questions[number - 1], **changes)
-        reason = fault(changed, self.evaluation)
+        try:
+            reason = fault(changed, self.evaluation)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            reason = str(error)
         if not reason and changed.key in {
             q.key for i, q in enumerate(questions) if i != number - 1
         }:

@@ -63,7 +63,7 @@ def outcomes(traces: Iterable[Trace]) -> dict[str, bool | None]:
 def summary(traces: Sequence[Trace], questions: Sequence[Question]) -> dict[str, Any]:
     """The run's figures: `tally` of all, plus strict, by_category, by_difficulty, by_status, tokens.
 
-    `strict` is the tally of right answers in exactly the form asked for, beside the forgiving one; its
+    `not_measured` has the five most frequent reasons. `strict` is the tally of right answers in exactly the form asked for, beside the forgiving one; its
     `scored` is 0 where the benchmark's program does not tell.
     `asked` counts the questions that have a trace, so a run with a limit is not blamed for the
     rest. Traces and questions are joined by key; a trace of a question that is not among
@@ -85,6 +85,13 @@ def summary(traces: Sequence[Trace], questions: Sequence[Question]) -> dict[str,
         "by_category": _groups(last, {k: q.category for k, q in by_key.items()}),
         "by_difficulty": _groups(last, {k: q.difficulty for k, q in by_key.items()}),
         "by_status": {s: statuses[s] for s in (*STATUSES, *sorted(statuses)) if statuses[s]},
+        "not_measured": dict(
+            Counter(
+                trace.reason.partition(":")[0] or trace.status
+                for trace in last.values()
+                if trace.correct is None
+            ).most_common(5)
+        ),
         "tokens_in": sum(trace.tokens_in for trace in last.values()),
         "tokens_out": sum(trace.tokens_out for trace in last.values()),
     }
