@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -22,16 +24,17 @@ pytestmark = pytest.mark.slow
 KILLS = int(os.environ.get("BENCHGEN_KILLS", "3"))
 """20 in `make soak`."""
 COUNT = 40 * KILLS
+_TURN = itertools.count()
 
 
 def writer(request: Received) -> Answer:
     """What a model says that writes as many questions as it is asked for, a little broken now and then."""
-    text = request.prompt
-    if not text.startswith("Write "):
+    asked = re.search(r"(?:Write|Give) (\d+) (?:exam )?questions", request.prompt)
+    if asked is None:  # the blind solve
         return said("Answer: something else", "stop")
-    rng = random.Random(text)
+    rng = random.Random(f"{request.prompt} {next(_TURN)}")  # asked again it says something else
     items: list[Any] = []
-    for _ in range(int(text.split()[1])):
+    for _ in range(int(asked[1])):
         words = ["".join(rng.choices("bdfgklmnprstv", k=3)) + rng.choice("aeiou") for _ in range(8)]
         items.append({"prompt": " ".join(words) + "?", "answers": [words[0] + words[1]]})
     if rng.random() < 0.3:
@@ -78,7 +81,7 @@ def test_killed_at_random_moments_it_writes_every_question_once(tmp_path: Path, 
             assert kill < KILLS
         process = command(ws, "resume", "write_id=1")
         out, err = process.communicate()
-        assert process.returncode == 0, err.decode()[-2000:]
+        assert process.returncode == 0, out.decode()[-1000:] + err.decode()[-1000:]
     told = json.loads(out.splitlines()[-1])
     assert (told["state"], told["written"]) == ("draft", COUNT)
     bench = Workspace(ws).benchmark(told["benchmark"])
