@@ -32,7 +32,7 @@ from benchgen.author.drafts import (
 from benchgen.author.frame import pack_from_frame
 from benchgen.author.llm import doubtful
 from benchgen.author.parts import Turn, write_parts
-from benchgen.author.write import Draft, fault
+from benchgen.author.write import Draft, check_bundle
 from benchgen.benchmark import registry
 from benchgen.benchmark.bundle import read_bundle, write_bundle
 from benchgen.benchmark.exchange.formats import read_any, write_as
@@ -40,7 +40,7 @@ from benchgen.benchmark.exchange.inspect_log import write_inspect_log
 from benchgen.benchmark.prompts import worked_answer
 from benchgen.compare.paired import Comparison, compare_runs
 from benchgen.compare.report import run_page
-from benchgen.errors import ConfigError, DataError, InputError, StateError
+from benchgen.errors import ConfigError, InputError, StateError
 from benchgen.models import catalogue
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.plan import gate, planner
@@ -325,11 +325,7 @@ class Workspace:
         newest program scores instead. DataError where a question does not accept its own worked answer.
         """
         bundle = read_any(Path(path)) if Path(path).is_dir() else read_bundle(Path(path))
-        for number, question in enumerate(bundle.questions, start=1):
-            if reason := fault(question, bundle.evaluation):
-                raise DataError(
-                    f"{path}: question {number} cannot be used: {reason}", got=question.key
-                )
+        check_bundle(bundle, str(path))
         sources = bundle.sources()
         trusted = registry.sources_sha256(sources) in registry.trusted_programs(self._frozen_here())
         warnings = [] if trusted else [f"{_FOREIGN_NOTE}: {', '.join(sources) or 'no Python file'}"]

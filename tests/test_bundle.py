@@ -16,7 +16,7 @@ import yaml
 
 from benchgen.author.write import write
 from benchgen.benchmark import bundle, registry
-from benchgen.errors import DataError, StateError
+from benchgen.errors import DataError, InputError, StateError
 from benchgen.records import Benchmark
 from benchgen.types import Evaluation, Question
 from benchgen.workspace import Workspace
@@ -267,3 +267,36 @@ def test_a_zipped_folder_is_a_bundle_too(ws: Workspace, path: Path, tmp_path: Pa
     inside = {f"bench/{name}": data for name, data in entries(path).items()}
     (tmp_path / "folder.zip").write_bytes(packed(inside))
     assert ws.import_bundle(tmp_path / "folder.zip").row.name == "six kinds"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"category": ["a"]},
+        {"category": "\ud800"},
+        {"options": {"foo": 1}},
+        {"options": [1]},
+        {"rationale": None},
+        {"difficulty": {"a": 1}},
+    ],
+    ids=str,
+)
+def test_fields_of_a_wrong_type_are_refused_whole(
+    path: Path, tmp_path: Path, change: dict[str, object]
+) -> None:
+    lines = bundle.unpacked(entries(path)["reference_data.zip"], "r")[
+        "questions.jsonl"
+    ].splitlines()
+    row = {**json.loads(lines[2]), **change}
+    data = packed({"questions.jsonl": json.dumps(row).encode() + b"\n"})
+    fresh = Workspace(tmp_path / "fresh")
+    with pytest.raises(InputError):
+        fresh.import_bundle(repacked(path, reference_data_zip=data))
+    assert not fresh.path.exists() or fresh.benchmarks().is_empty()
+
+
+def test_nothing_that_is_there_is_written_over(ws: Workspace, bench: Benchmark, path: Path) -> None:
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="there already"):
+        ws.export(bench, path)
+    assert path.read_bytes() == before

@@ -279,7 +279,8 @@ def test_an_edit_that_proves_nothing_is_refused_and_changes_nothing(
     before = {p: p.read_bytes() for p in bench.folder.rglob("*") if p.is_file()}
     with pytest.raises(InputError, match=says):
         bench.edit(number, **changes)
-    assert {p: p.read_bytes() for p in bench.folder.rglob("*") if p.is_file()} == before
+    after = {p: p.read_bytes() for p in bench.folder.rglob("*") if p.is_file()}
+    assert {p: data for p, data in after.items() if p.name != "lock"} == before
 
 
 def test_an_editor_killed_between_file_and_record_leaves_either_version(ws: Workspace) -> None:
@@ -304,3 +305,24 @@ def test_a_benchmarks_page_has_its_letters_and_its_runs_so_far(ws: Workspace) ->
     assert "Finished runs" not in Path(bench.link).read_text()
     ws.run(bench, "reference")
     assert "8 / 8 / 8" in Path(bench.link).read_text()
+
+
+def test_of_two_editors_at_once_one_waits_or_is_told(ws: Workspace) -> None:
+    from benchgen import jobs
+
+    bench = ws.create(ws.author(FILES / "mcq_semicolon.csv"))
+    with jobs.record_lock(bench.folder), pytest.raises(StateError, match="another process"):
+        bench.edit(1, rationale="Because.")
+    assert bench.edit(1, rationale="Because.").questions[0].rationale == "Because."
+
+
+def test_a_key_where_its_variable_belongs_is_stored_nowhere(ws: Workspace) -> None:
+    option = config.ModelConfig(
+        name="far",
+        kind="endpoint",
+        base_url="http://127.0.0.1:9/v1",
+        api_key_env="sk-abc123def456ghi789",
+    )
+    with pytest.raises(ConfigError):
+        ws.model(option)
+    assert "far" not in ws.models()["name"].to_list()

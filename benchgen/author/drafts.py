@@ -229,6 +229,8 @@ def assignment(spec: BenchmarkConfig) -> Assignment:
             next="author.model=NAME, a stored endpoint or a local chat model",
         )
     check_count(spec.count)
+    if author.per_turn < 1:
+        raise ConfigError("author.per_turn is too small", got=author.per_turn, allowed="1 or more")
     passages: tuple[str, ...] = ()
     topic = author.topic
     if author.name == "document":

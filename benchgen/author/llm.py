@@ -259,6 +259,7 @@ class LlmAuthor:
             try:
                 item = _ITEMS[self.brief.kind].model_validate(data)
                 question = item.question(self.brief, wanted.category, self.source(item))
+                canonical(question.to_dict()).encode()  # no NaN, no lone surrogate
             except (ValidationError, ValueError) as error:
                 faults.append(f"question {number}: {_told(error)}")
                 continue

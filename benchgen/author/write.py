@@ -14,10 +14,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
+from benchgen.benchmark.bundle import Bundle
+from benchgen.benchmark.exchange.content import checked_questions
 from benchgen.benchmark.prompts import worked_answer
-from benchgen.errors import ConfigError
+from benchgen.errors import ConfigError, DataError
 from benchgen.scoring import score
-from benchgen.types import LETTERS, Evaluation, Question, sha256
+from benchgen.types import LETTERS, Evaluation, Question, canonical, sha256
 
 MAX_QUESTIONS = 2000
 
@@ -101,6 +103,24 @@ def write(
     return Draft(
         name, balanced, evaluation, tuple(rejected), report_of(balanced, rejected), config or {}
     )
+
+
+def check_bundle(bundle: Bundle, name: str) -> None:
+    """Nothing; DataError unless all of a benchmark from elsewhere is what one of ours could be."""
+    try:
+        check_count(len(bundle.questions))
+        check_evaluation(bundle.evaluation)
+        canonical([bundle.name, bundle.evaluation.to_dict()]).encode()
+        rows = [{"key": q.key, **q.to_dict()} for q in bundle.questions]
+        for number, question in enumerate(
+            checked_questions(rows, bundle.evaluation, name), start=1
+        ):
+            if reason := fault(question, bundle.evaluation):
+                raise DataError(
+                    f"{name}: question {number} cannot be used: {reason}", got=question.key
+                )
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError) as error:
+        raise DataError(f"{name} holds what no benchmark can: {error}") from error
 
 
 def check_count(number: int) -> None:

@@ -71,7 +71,9 @@ def packed_program(sources: Mapping[str, bytes]) -> bytes:
 
 
 def write_bundle(bundle: Bundle, path: Path) -> None:
-    """Write the zip; the same benchmark gives the same bytes. DataError if it cannot be written."""
+    """Write the zip; the same benchmark gives the same bytes. DataError if something is there, or it cannot be."""
+    if path.exists():
+        raise DataError(f"{path} is there already", got=str(path), next="another path")
     questions = [canonical({"key": q.key, **q.to_dict()}) for q in bundle.questions]
     prompts = [
         canonical({"key": q.key, "messages": render(q, bundle.evaluation)})

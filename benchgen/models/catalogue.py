@@ -69,10 +69,14 @@ def from_config(option: config.ModelConfig) -> ModelRow:
     if option.kind != "endpoint":
         spec: dict[str, Any] = {"source": option.source, "revision": option.revision}
     else:
-        from benchgen.models.endpoint import checked_url
+        from benchgen.models.endpoint import EndpointModel
 
         spec = {key: getattr(option, key) for key in ENDPOINT}
-        spec["base_url"] = checked_url(option.base_url)
+        settings = {key: value for key, value in spec.items() if key != "name"}
+        checked = EndpointModel(
+            name=option.name, model=option.name, **settings
+        )  # before it is stored
+        spec["base_url"] = checked.base_url
     return ModelRow(name=option.name, kind=option.kind, spec=spec)
 
 

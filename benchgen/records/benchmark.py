@@ -10,6 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from benchgen import jobs
 from benchgen.author.write import fault
 from benchgen.benchmark import registry
 from benchgen.benchmark.bundle import Bundle, packed_program
@@ -128,6 +129,20 @@ class Benchmark(Record):
         `changes` are fields of a question: prompt, choices, target, rationale, category, difficulty,
         options. A new target takes the old worked answer away, unless another comes with it. DataError where the question then proves nothing, or is there already.
         """
+        self._changed(number, changes)  # what cannot be is refused before anything is touched
+        with jobs.record_lock(self.folder):
+            questions = self._changed(number, changes)
+            if self.row.state == "published":
+                return self._next_version(questions)
+            edited = (self.folder / QUESTIONS).with_suffix(".edited")
+            sha = registry.write_questions(edited, questions)
+            self.place.store.change(BenchmarkRow, self.id, "draft", questions_sha256=sha)
+            edited.replace(self.folder / QUESTIONS)
+            self.write_page()
+        return self
+
+    def _changed(self, number: int, changes: dict[str, Any]) -> list[Question]:
+        """All questions, with that one changed; InputError or DataError where it cannot be."""
         questions = list(self.questions)
         if not 1 <= number <= len(questions):
             raise InputError(
@@ -152,14 +167,7 @@ class Benchmark(Record):
         if reason:
             raise DataError(f"question {number} cannot be so: {reason}", got=str(changes)[:200])
         questions[number - 1] = changed
-        if self.row.state == "published":
-            return self._next_version(questions)
-        edited = (self.folder / QUESTIONS).with_suffix(".edited")
-        sha = registry.write_questions(edited, questions)
-        self.place.store.change(BenchmarkRow, self.id, "draft", questions_sha256=sha)
-        edited.replace(self.folder / QUESTIONS)
-        self.write_page()
-        return self
+        return questions
 
     def _next_version(self, questions: list[Question]) -> Benchmark:
         """A draft with these questions, and this benchmark's evaluation and scoring program."""
