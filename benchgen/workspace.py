@@ -191,10 +191,11 @@ class Workspace:
         write = write if isinstance(write, Write) else self.get_write(write)
         if write.row.state == "finished":
             return write
-        task = assignment(write.spec)
+        task, hardware = assignment(write.spec), hardware or config.HardwareConfig()
         with jobs.record_lock(write.folder), jobs.beating(write.folder):
             try:
-                with self._loaded(write.spec.author.model, hardware) as model:
+                row = catalogue.find(self.store, write.spec.author.model)
+                with self._loaded(row, hardware, {}) as model:
                     turn = Turn(limit, self._taken(), progress)
                     written = write_parts(
                         task.author(model), task.layout, task.evaluation, write.folder, turn=turn
@@ -237,24 +238,28 @@ class Workspace:
         write: Write,
         task: Assignment,
         questions: Sequence[Question],
-        hardware: config.HardwareConfig | None,
+        hardware: config.HardwareConfig,
     ) -> None:
         """Solve the questions blind and keep the keys that the solver disputes."""
         solver = write.spec.author.checker or write.spec.author.model
         found: list[str] = []
         if solver != "none":
-            with self._loaded(solver, hardware) as model:
+            row = catalogue.find(self.store, solver)
+            with self._loaded(row, hardware, {}) as model:
                 found = doubtful(questions, model, task.evaluation)
         write_json(write.folder / DOUBTFUL, found)
 
     @contextmanager
-    def _loaded(self, name: str, hardware: config.HardwareConfig | None) -> Iterator[AnyModel]:
-        """A model of the catalogue, with the device held where it needs one."""
-        hardware = hardware or config.HardwareConfig()
-        row = catalogue.find(self.store, name)
+    def _loaded(
+        self, row: ModelRow, hardware: config.HardwareConfig, answers: Mapping[str, str]
+    ) -> Iterator[AnyModel]:
+        """The model, ready to answer, with the device held where it needs one."""
+        local = row.kind not in catalogue.REMOTE
         kind = planner.choose_device(hardware).kind
-        with nullcontext() if row.kind in catalogue.REMOTE else jobs.device_lock(kind):
-            yield catalogue.load(self.store, row, self.path, hardware, {})
+        with jobs.device_lock(kind) if local else nullcontext():
+            if local:
+                catalogue.weights(catalogue.base_of(self.store, row), self.on_convert)
+            yield catalogue.load(self.store, row, self.path, hardware, answers)
 
     def create(self, draft: Draft) -> Benchmark:
         """A benchmark in state draft, with the scoring program and evaluation frozen into it."""
@@ -427,13 +432,7 @@ class Workspace:
         answers = {q.key: worked_answer(q, bench.evaluation) for q in run.questions}
         task = runner.Task(run.questions, bench.evaluation, bench.scorer(), row.settings["seed"])
         path = run.folder / "traces.jsonl"
-        device = planner.choose_device(hardware).kind
-        needs_device = run.model.row.kind not in catalogue.REMOTE
-        with jobs.device_lock(device) if needs_device else nullcontext():
-            found = run.model.row
-            if needs_device:
-                catalogue.weights(catalogue.base_of(self.store, found), self.on_convert)
-            model = catalogue.load(self.store, found, self.path, hardware, answers)
+        with self._loaded(run.model.row, hardware, answers) as model:
             if row.fingerprint and row.fingerprint != model.fingerprint:
                 raise StateError(
                     f"model {model.name} is not the one that run {run.id} was begun with",

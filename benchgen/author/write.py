@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from benchgen.benchmark.bundle import Bundle
-from benchgen.benchmark.exchange.content import checked_questions
 from benchgen.benchmark.prompts import worked_answer
 from benchgen.errors import ConfigError, DataError
 from benchgen.scoring import score
@@ -111,10 +110,7 @@ def check_bundle(bundle: Bundle, name: str) -> None:
         check_count(len(bundle.questions))
         check_evaluation(bundle.evaluation)
         canonical([bundle.name, bundle.evaluation.to_dict()]).encode()
-        rows = [{"key": q.key, **q.to_dict()} for q in bundle.questions]
-        for number, question in enumerate(
-            checked_questions(rows, bundle.evaluation, name), start=1
-        ):
+        for number, question in enumerate(bundle.questions, start=1):
             if reason := fault(question, bundle.evaluation):
                 raise DataError(
                     f"{name}: question {number} cannot be used: {reason}", got=question.key

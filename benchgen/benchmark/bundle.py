@@ -18,7 +18,7 @@ import json
 import stat
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -27,7 +27,7 @@ import yaml
 
 from benchgen.benchmark import registry
 from benchgen.benchmark.prompts import render
-from benchgen.errors import DataError, StoreError
+from benchgen.errors import BenchgenError, DataError
 from benchgen.types import Evaluation, Question, canonical
 
 MAX_ENTRIES = 10_000
@@ -42,6 +42,11 @@ _LOGO = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYGAAAAAEAAH2FzhVAAAAAElFTkSuQmCC"
 )
 """A PNG of one black pixel."""
+_TEXTS = (*("prompt", "category", "difficulty", "language", "rationale", "source", "template"),)
+_FAULTS = (
+    *(BenchgenError, TypeError, ValueError, KeyError, IndexError),
+    *(AttributeError, RecursionError),
+)
 _PARTS = ("reference_data", "input_data", "scoring_program")
 _UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, EOFError, OSError),
@@ -74,13 +79,12 @@ def write_bundle(bundle: Bundle, path: Path) -> None:
     """Write the zip; the same benchmark gives the same bytes. DataError if something is there, or it cannot be."""
     if path.exists():
         raise DataError(f"{path} is there already", got=str(path), next="another path")
-    questions = [canonical({"key": q.key, **q.to_dict()}) for q in bundle.questions]
     prompts = [
         canonical({"key": q.key, "messages": render(q, bundle.evaluation)})
         for q in bundle.questions
     ]
     kinds = sorted({q.kind for q in bundle.questions})
-    about = f"{len(questions)} questions ({', '.join(kinds)}), written by benchgen.\n"
+    about = f"{len(bundle.questions)} questions ({', '.join(kinds)}), written by benchgen.\n"
     evaluation = json.dumps(bundle.evaluation.to_dict(), indent=2, sort_keys=True)
     files = {
         "competition.yaml": yaml.safe_dump(
@@ -90,7 +94,9 @@ def write_bundle(bundle: Bundle, path: Path) -> None:
         "terms.md": b"No terms are set.\n",
         "logo.png": _LOGO,
         "evaluation.json": evaluation.encode(),
-        "reference_data.zip": _packed({"questions.jsonl": _lines(questions)}),
+        "reference_data.zip": _packed(
+            {"questions.jsonl": registry.question_lines(bundle.questions).encode()}
+        ),
         "input_data.zip": _packed({"prompts.jsonl": _lines(prompts)}),
         "scoring_program.zip": bundle.program,
     }
@@ -123,14 +129,32 @@ def read_bundle(path: Path) -> Bundle:
         program = _packed(_part(files, task, "scoring_program", path.name))
     unpacked(program, "scoring_program.zip")
     try:
-        questions = registry.parse_questions(reference["questions.jsonl"], "questions.jsonl")
         evaluation = Evaluation.from_dict(json.loads(files.get("evaluation.json", b"{}")))
-        for question in questions:
-            render(question, evaluation)
-    except (StoreError, TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
-        raise DataError(f"{path.name}: questions that cannot be read: {error}") from error
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise DataError(f"{path.name}: evaluation.json cannot be read: {error}") from error
+    rows = (json.loads(row) for row in reference["questions.jsonl"].split(b"\n") if row.strip())
+    questions = checked_questions(rows, evaluation, path.name)
     name = str(competition.get("title") or path.stem)[:200]
-    return Bundle(name, tuple(questions), evaluation, program)
+    return Bundle(name, questions, evaluation, program)
+
+
+def checked_questions(
+    rows: Iterable[dict[str, Any]], evaluation: Evaluation, name: str
+) -> tuple[Question, ...]:
+    """The questions of those rows, each a question's fields and its key; DataError where one is not right."""
+    try:
+        lines = "".join(canonical(row) + "\n" for row in rows)
+        questions = registry.parse_questions(lines.encode(), "questions")
+        for question in questions:
+            _check_types(question)
+            render(question, evaluation)
+    except DataError:
+        raise
+    except _FAULTS as error:
+        raise DataError(f"{name}: questions that cannot be read: {error}") from error
+    if not questions or len({question.key for question in questions}) != len(questions):
+        raise DataError(f"{name}: no question in it, or one that stands in it twice")
+    return tuple(questions)
 
 
 def unpacked(data: bytes, name: str) -> dict[str, bytes]:
@@ -163,6 +187,12 @@ def unpacked(data: bytes, name: str) -> dict[str, bytes]:
             next=f"benchgen create author=file author.path={name}" if table else "",
         ) from error
     return files
+
+
+def _check_types(question: Question) -> None:
+    texts: Sequence[object] = (*(getattr(question, name) for name in _TEXTS), *question.choices)
+    if not all(isinstance(text, str) for text in texts) or not isinstance(question.options, dict):
+        raise TypeError("a field has a value of the wrong type")
 
 
 def _check_sizes(entries: list[zipfile.ZipInfo], name: str) -> None:

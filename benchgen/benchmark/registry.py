@@ -65,18 +65,23 @@ def copy_program(to: Path, sources: Mapping[str, bytes] | None = None) -> str:
     if to.exists():
         raise StoreError("the folder for the scoring program exists already", got=str(to))
     sources = dict(sources or program_sources(PROGRAM))
-    to.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(prefix=f".{to.name}-", dir=to.parent))
+    write_whole(to, sources)
+    return sources_sha256(sources)
+
+
+def write_whole(folder: Path, files: Mapping[str, bytes]) -> None:
+    """The folder with these files, by relative POSIX name, in one step: never half of it under its name."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         part.chmod(0o755)
-        for name, source in sources.items():
+        for name, data in files.items():
             (part / name).parent.mkdir(parents=True, exist_ok=True)
-            (part / name).write_bytes(source)
-        part.rename(to)
+            (part / name).write_bytes(data)
+        part.rename(folder)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    return sources_sha256(sources)
 
 
 def load_program(folder: Path, trusted: set[str]) -> Callable[..., Any]:
@@ -122,8 +127,12 @@ def read_evaluation(path: Path, sha: str | None = None) -> Evaluation:
 
 def write_questions(path: Path, questions: Sequence[Question]) -> str:
     """The sha256 of the file written: one question a line, each with its key."""
-    lines = [canonical({"key": q.key, **q.to_dict()}) + "\n" for q in questions]
-    return _write(path, "".join(lines))
+    return _write(path, question_lines(questions))
+
+
+def question_lines(questions: Iterable[Question]) -> str:
+    """The text of a file of questions: what `parse_questions` reads."""
+    return "".join(canonical({"key": q.key, **q.to_dict()}) + "\n" for q in questions)
 
 
 def read_questions(path: Path, sha: str | None = None) -> list[Question]:

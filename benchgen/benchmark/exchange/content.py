@@ -10,25 +10,19 @@ import dataclasses
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
 from benchgen.benchmark import registry
-from benchgen.benchmark.bundle import Bundle, packed_program
+from benchgen.benchmark.bundle import Bundle, checked_questions, packed_program
 from benchgen.benchmark.exchange.folder import read_inside, read_sources
-from benchgen.benchmark.prompts import render
-from benchgen.errors import BenchgenError, DataError
+from benchgen.errors import DataError
 from benchgen.types import Evaluation, Question, canonical, sha256
 
 ABOUT, EVALUATION, PROGRAM, FROZEN = "benchgen.json", "evaluation.json", "program", "frozen.py"
 VERSION = 1
 MAX_ABOUT = 2**20
-_TEXTS = (*("prompt", "category", "difficulty", "language", "rationale", "source", "template"),)
-_FAULTS = (
-    *(BenchgenError, TypeError, ValueError, KeyError, IndexError),
-    *(AttributeError, RecursionError),
-)
 
 
 def task_name(name: str) -> str:
@@ -107,25 +101,6 @@ def read_about(folder: Path, form: str) -> tuple[str, Evaluation]:
     return str(told.get("name") or folder.name)[:200], evaluation
 
 
-def checked_questions(
-    rows: Iterable[dict[str, Any]], evaluation: Evaluation, name: str
-) -> tuple[Question, ...]:
-    """The questions of those rows, each a question's fields and its key; DataError where one is not right."""
-    try:
-        lines = "".join(canonical(row) + "\n" for row in rows)
-        questions = registry.parse_questions(lines.encode(), "questions")
-        for question in questions:
-            _check_types(question)
-            render(question, evaluation)
-    except DataError:
-        raise
-    except _FAULTS as error:
-        raise DataError(f"{name}: questions that cannot be read: {error}") from error
-    if not questions or len({question.key for question in questions}) != len(questions):
-        raise DataError(f"{name}: no question in it, or one that stands in it twice")
-    return tuple(questions)
-
-
 def read_rows(folder: Path, name: str) -> list[dict[str, Any]]:
     """The objects of a JSONL file of the folder."""
     lines = read_inside(folder, name).split(b"\n")
@@ -157,12 +132,6 @@ def target_texts(question: Question) -> list[str]:
 def jsonl(rows: Iterable[dict[str, Any]]) -> bytes:
     """One object a line, the same bytes for the same rows."""
     return "".join(canonical(row) + "\n" for row in rows).encode()
-
-
-def _check_types(question: Question) -> None:
-    texts: Sequence[object] = (*(getattr(question, name) for name in _TEXTS), *question.choices)
-    if not all(isinstance(text, str) for text in texts) or not isinstance(question.options, dict):
-        raise TypeError("a field has a value of the wrong type")
 
 
 def _fits(value: object, default: object) -> bool:

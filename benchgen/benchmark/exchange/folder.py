@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
+from benchgen.benchmark.registry import write_whole
 from benchgen.errors import DataError
 
 MAX_FILE = 32 * 2**20
@@ -25,17 +24,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> Path:
             raise DataError(
                 f"{folder} is there already", got=str(folder), allowed="a new or an empty folder"
             )
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-        try:
-            part.chmod(0o755)
-            for name, data in files.items():
-                (part / name).parent.mkdir(parents=True, exist_ok=True)
-                (part / name).write_bytes(data)
-            part.rename(folder)
-        except BaseException:
-            shutil.rmtree(part, ignore_errors=True)
-            raise
+        write_whole(folder, files)
     except OSError as error:
         raise DataError(f"{folder} cannot be written: {error.strerror}", got=str(folder)) from error
     return folder

@@ -21,8 +21,8 @@ from typing import Any
 import polars as pl
 import yaml
 
-from benchgen.benchmark.bundle import Bundle, unpacked
-from benchgen.benchmark.exchange.content import about_files, checked_questions, read_about
+from benchgen.benchmark.bundle import Bundle, checked_questions, unpacked
+from benchgen.benchmark.exchange.content import about_files, read_about
 from benchgen.benchmark.exchange.folder import MAX_FILE, read_inside, write_folder
 from benchgen.benchmark.prompts import render
 from benchgen.errors import DataError
