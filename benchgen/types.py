@@ -121,8 +121,13 @@ class Evaluation(Record):
     renderer: int = 1
     system: str = ""
     """System message; empty = none is given (a model's own template may still add one)."""
+    method: str = "generate"
+    """'generate' (the model writes a reply) or 'likelihood' (mcq only: the likeliest option is its reply)."""
+    normalisation: str = ""
+    """likelihood only: 'sum', 'token', 'character' or 'byte'; empty = sum for letters, else character."""
     options: str = "letters"
-    """mcq only: 'letters' (labelled lines, answer by letter) or 'names' (answer by option text)."""
+    """mcq only: 'letters' (labelled lines, answer by letter), 'names' (answer by option text), or, for
+    likelihood alone, 'hidden' (the options are not shown, their texts are scored)."""
     instruction: str = ""
     """How to end the reply; empty = the renderer's own line for the kind."""
     instruct_in: str = "user"
@@ -143,9 +148,34 @@ class Request(Record):
     max_new_tokens: int = 64
     temperature: float = 0.0
     stop: tuple[str, ...] = ()
+    top_p: float = 1.0
+    """Sampling keeps the likeliest tokens that reach this probability together; 1 = all."""
+    top_k: int = 0
+    """Sampling keeps this many of the likeliest tokens; 0 = all."""
     seed: int = 0
     key: str = ""
     """The question's key: only the reference model, which answers by it, looks at this."""
+    repeat: int = 0
+    """Which asking of the same question this is, from 0; each draws numbers of its own."""
+    opening: str = ""
+    """How the reply already begins: likelihood is that of each choice after it."""
+    choices: tuple[str, ...] = ()
+    """Not empty: nothing is generated, each of these is scored as what comes next."""
+
+
+@dataclass(frozen=True)
+class Likelihood(Record):
+    """How likely a model finds each of several continuations: enough for every normalisation."""
+
+    logprob: tuple[float, ...]
+    """Sum over the continuation's tokens of ln P(token | all before it)."""
+    tokens: tuple[int, ...]
+    greedy: tuple[bool, ...]
+    """Whether greedy decoding would write it."""
+
+    def __post_init__(self) -> None:
+        for name in ("logprob", "tokens", "greedy"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
 
 @dataclass(frozen=True)
@@ -159,6 +189,8 @@ class Reply(Record):
     tokens_out: int = 0
     seconds: float = 0.0
     error: str | None = None
+    likelihood: Likelihood | None = None
+    """Of each of the request's choices."""
 
 
 class Model(Protocol):
@@ -196,6 +228,11 @@ class Trace(Record):
     tokens_in: int = 0
     tokens_out: int = 0
     seconds: float = 0.0
+    repeat: int = 0
+    """Which asking of the question this is, from 0."""
+    likelihood: dict[str, Any] | None = None
+    """Where the options were scored instead: lists over them of `text`, `logprob`, `tokens`,
+    `characters`, `bytes` and `greedy`."""
     version: int = 1
 
     def __post_init__(self) -> None:
