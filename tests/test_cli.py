@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from benchgen import cli, config, verbs
+from benchgen.verbs import jobs, line
 
 SMALL = ["benchmark.count=6", "benchmark.mix={}", "benchmark.categories={}"]
 
@@ -264,7 +265,7 @@ def test_nothing_but_the_jobs_own_folder_is_ever_removed(tmp_path: Path) -> None
     thesis = tmp_path / "mine" / "run" / "x" / "thesis.txt"
     thesis.parent.mkdir(parents=True)
     thesis.write_text("years of work")
-    cli._remove_jobs([thesis.parent])
+    jobs._remove_jobs([thesis.parent])
     assert thesis.exists()
 
 
@@ -320,7 +321,7 @@ def test_bad_input_without_json_is_one_line_on_the_error_stream(
 
 
 def test_every_verb_has_an_action_and_help() -> None:
-    assert set(verbs.VERBS) == set(cli.ACTIONS)
+    assert set(verbs.VERBS) == set(cli.ACTS)
     assert all(name in verbs.help_text("") for name in verbs.VERBS)
     assert "from_run|lora" in verbs.help_text("plan")
     known = {field.name for field in dataclasses.fields(config.Config)}
@@ -329,14 +330,14 @@ def test_every_verb_has_an_action_and_help() -> None:
 
 
 def test_catalogue_names_are_understood_as_models() -> None:
-    assert cli.name_models(["model=reference"]) == ["model=reference"]
-    assert cli.name_models(["model=Qwen/Qwen2.5-0.5B"]) == [
+    assert line.name_models(["model=reference"]) == ["model=reference"]
+    assert line.name_models(["model=Qwen/Qwen2.5-0.5B"]) == [
         "model=catalogue",
         "model.name='Qwen/Qwen2.5-0.5B'",
     ]
-    both = cli.name_models(["model=reference,my-model", "seed=1"])
+    both = line.name_models(["model=reference,my-model", "seed=1"])
     assert both == ["model=catalogue", "model.name='reference','my-model'", "seed=1"]
-    odd = config.load(*cli.name_models(["model=it's = mine"])).model
+    odd = config.load(*line.name_models(["model=it's = mine"])).model
     assert (odd.kind, odd.name) == ("catalogue", "it's = mine")
 
 

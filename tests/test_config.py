@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import benchgen
 from benchgen import config
 from benchgen.errors import ConfigError
 from benchgen.types import Evaluation
@@ -215,6 +216,7 @@ def test_loading_works_in_threads_and_gives_equal_configs() -> None:
 
 INSIDE = """
 import hydra
+import benchgen
 from benchgen import config
 from hydra.core.global_hydra import GlobalHydra
 
@@ -249,7 +251,7 @@ def test_loading_inside_a_hydra_job_leaves_the_job_alone(tmp_path: Path) -> None
 
 def fields_of(module: str, name: str) -> dict[str, str]:
     """{field: default as written} of a dataclass, read from the source: importing it may load torch."""
-    source = (Path(config.__file__).parent / module).read_text()
+    source = (Path(benchgen.__file__).parent / module).read_text()
     for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef) and node.name == name:
             return {

@@ -4,7 +4,7 @@ A handle holds no state of its own: its row is read when asked for, so that what
 is seen at once.
 """
 
-from benchgen.records.base import PAGE, Place
+from benchgen.records.base import PAGE, Convert, Place
 from benchgen.records.benchmark import EVALUATION, FOREIGN, PROGRAM, QUESTIONS, Benchmark
 from benchgen.records.run import Model, Run
 from benchgen.records.training import Job, PlanRecord, plan_settings
@@ -18,6 +18,7 @@ __all__ = [
     "PROGRAM",
     "QUESTIONS",
     "Benchmark",
+    "Convert",
     "Job",
     "Model",
     "Place",

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from benchgen import jobs
 from benchgen.errors import InputError
-from benchgen.store import (
-    Store,
-)
+from benchgen.store import Store
 
 PAGE = "index.html"
+Convert = Callable[[str, int, int], None]
+"""Told (what, done, total) of the embedded model's first conversion."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Place:
     path: Path
     store: Store
     user: str
+    on_convert: Convert | None = None
 
 
 class Record:
@@ -33,6 +35,14 @@ class Record:
     def __init__(self, place: Place, id: int) -> None:
         self.place = place
         self.id = id
+
+    @classmethod
+    def of(cls, place: Place, which: Self | int) -> Self:
+        """The record with this id, or the handle itself; NotFound names the ids there are."""
+        if isinstance(which, Record):
+            return which
+        place.store.get(cls.kind, which)
+        return cls(place, which)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}>"

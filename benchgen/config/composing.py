@@ -1,0 +1,164 @@
+"""The one door through which YAML and overrides become a `Config` of plain values.
+
+`load("experiment=solar_system", "seed=3")` composes `conf/`, refuses unknown keys and wrong types with
+a one-line ConfigError; past this module nothing sees Hydra.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import os
+import threading
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, get_origin
+
+from benchgen.config.messages import check_option, explain
+from benchgen.config.schema import BenchmarkConfig, Config, ModelConfig, RecipeConfig
+from benchgen.config.settings import kind_of, root
+from benchgen.errors import ConfigError
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+_LOCK = threading.Lock()  # Hydra keeps its state in one process-wide object
+
+
+def compose(overrides: list[str]) -> DictConfig:
+    """The composed config tree, unvalidated; ConfigError for anything Hydra refuses."""
+    from hydra import compose as hydra_compose
+    from hydra import initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
+
+    with _LOCK:
+        register()
+        outer = GlobalHydra.instance().hydra  # that of the verb, where it runs as a Hydra job
+        GlobalHydra.instance().clear()
+        try:
+            with initialize_config_dir(str(root()), version_base="1.3"):
+                return hydra_compose("config", overrides=own_maps(overrides))
+        except (HydraException, OmegaConfBaseException, ValueError, YAMLError) as error:
+            raise explain(error) from error
+        finally:
+            GlobalHydra.instance().hydra = outer
+
+
+def own_maps(overrides: list[str]) -> list[str]:
+    """The overrides with each map `key={…}` made one that stands alone.
+
+    Hydra merges such a value into the file's and refuses keys that the file lacks; a person who writes
+    `benchmark.mix={easy: 1}` means that map and no other.
+    """
+    found = []
+    for override in overrides:
+        key, sign, value = override.partition("=")
+        key = key.lstrip("+")
+        if sign and value.startswith("{") and _is_map(key):
+            found.append(f"++replace.{key.replace('.', _DOT)}={value}")
+        elif sign and _is_map(key.rpartition(".")[0]):
+            found.append(f"++{key}={value}")
+        else:
+            found.append(override)
+    return found
+
+
+_DOT = "__"
+
+
+def _is_map(key: str) -> bool:
+    return get_origin(kind_of(key)) is dict
+
+
+def load(*overrides: str) -> Config:
+    """The validated config for these overrides."""
+    return copy.deepcopy(_load(overrides, _stamp()))
+
+
+@lru_cache(maxsize=64)
+def _load(overrides: tuple[str, ...], stamp: tuple[object, ...]) -> Config:
+    """Composing takes a third of a second, and one loop asks for the same few configs again and again."""
+    return validate(compose(list(overrides)))
+
+
+def _stamp() -> tuple[object, ...]:
+    """What a composed config depends on beside its overrides: every file of conf/, and one variable."""
+    found = sorted(root().rglob("*.yaml"))
+    return (os.environ.get("BENCHGEN_WORKSPACE"), *((p, p.stat().st_mtime_ns) for p in found))
+
+
+def validate(tree: DictConfig) -> Config:
+    """Plain values in `Config`; re-merging into the schema refuses keys that `+key=` slipped in."""
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        merged = OmegaConf.merge(OmegaConf.structured(Config), OmegaConf.to_container(tree))
+        for key, value in dict(merged.replace).items():
+            OmegaConf.update(merged, key.replace(_DOT, "."), value, merge=False)
+        merged.replace = {}
+        config = OmegaConf.to_object(merged)
+    except OmegaConfBaseException as error:
+        raise explain(error) from error
+    assert isinstance(config, Config)
+    _check_model(config.model)
+    return config
+
+
+def _check_model(model: ModelConfig) -> None:
+    """Nothing; ConfigError for a model option that still lacks what it must be given."""
+    if model.kind == "catalogue" and not model.name:
+        raise ConfigError(
+            "model=catalogue needs a name", got="", next="model=NAME, as models lists it"
+        )
+    if model.kind == "endpoint" and not (model.name and model.base_url):
+        raise ConfigError(
+            "model=endpoint needs an address and a name",
+            got=model.base_url or model.name,
+            next="model.base_url=http://127.0.0.1:8000/v1 model.name=NAME",
+        )
+
+
+def load_benchmark(name: str) -> BenchmarkConfig:
+    """The benchmark config of that name in conf/benchmark/."""
+    check_option("benchmark", name)
+    return load(f"benchmark={name}").benchmark
+
+
+def load_author(name: str, **changes: Any) -> BenchmarkConfig:
+    """A blank benchmark config for an author of conf/author/, with some of its values by keyword."""
+    check_option("author", name)
+    found = load(f"author={name}", "benchmark=blank")
+    author = dataclasses.replace(found.author, **changes)
+    return dataclasses.replace(found.benchmark, author=author)
+
+
+def load_model(name: str) -> ModelConfig:
+    """The model config of that name in conf/model/."""
+    check_option("model", name)
+    return load(f"model={name}").model
+
+
+def load_recipe(name: str, **changes: Any) -> RecipeConfig:
+    """The recipe of that name in conf/recipe/ with some values changed by keyword."""
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    check_option("recipe", name)
+    config = load(f"recipe={name}")
+    try:
+        merged = OmegaConf.merge(OmegaConf.structured(config), {"recipe": changes})
+        recipe = OmegaConf.to_object(merged.recipe)
+    except OmegaConfBaseException as error:
+        raise explain(error) from error
+    assert isinstance(recipe, RecipeConfig)
+    return recipe
+
+
+def register() -> None:
+    """Put the schema where Hydra finds it; harmless when done twice."""
+    from hydra.core.config_store import ConfigStore
+
+    ConfigStore.instance().store(name="schema", node=Config)

@@ -1,0 +1,99 @@
+"""Hydra's and OmegaConf's errors in one line: what, got, allowed, next."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from benchgen.config.schema import Config
+from benchgen.config.settings import all_keys, options, takes
+from benchgen.errors import ConfigError
+
+
+def check_option(group: str, name: str) -> None:
+    """Nothing; ConfigError for a name that is no option of `conf/GROUP/`."""
+    if name not in options(group):
+        raise ConfigError(
+            f"{group}={name} is not known",
+            got=name,
+            allowed=options(group),
+            next=_meant(name, {option: f"{group}={option}" for option in options(group)})
+            or f"one of those, or a new file conf/{group}/{name}.yaml",
+        )
+
+
+def explain(error: Exception) -> ConfigError:
+    """Hydra's or OmegaConf's error as one line: what, got, allowed, next."""
+    from omegaconf.errors import ConfigAttributeError, ConfigKeyError, ValidationError
+
+    chain = [error]
+    while (cause := chain[-1].__cause__) is not None and isinstance(cause, Exception):
+        chain.append(cause)
+    text = " ".join(map(str, chain))
+    option = re.search(r"Could not find '([^/']+)/([^']+)'", text)
+    if option and options(option[1]):
+        try:
+            check_option(option[1], option[2])
+        except ConfigError as unknown:
+            return unknown
+    if override := re.match(r"Could not override '([^']+)'", text):
+        return _unknown_key(override[1])
+    told = next((e for e in chain if getattr(e, "full_key", None)), None)
+    key = str(getattr(told, "full_key", ""))
+    if isinstance(told, ConfigKeyError | ConfigAttributeError):
+        return _unknown_key(key)
+    if isinstance(told, ValidationError) and takes(key):
+        return _wrong_value(key, getattr(told, "value", None))
+    lines = [line.strip() for line in text.splitlines()]
+    what = " ".join(line for line in lines if line and not line.startswith(_NOISE))
+    return ConfigError(
+        what or type(error).__name__,
+        got=getattr(error, "override", None) or key or _mentioned(what),
+        allowed="key=value, a value with signs in it in quotes: \"key='a, b'\"",
+        next="benchgen VERB --help shows the options and their values",
+    )
+
+
+_NOISE = ("full_key:", "object_type=", "reference_type=", "Set the environment", "See https:")
+
+
+def _unknown_key(key: str) -> ConfigError:
+    keys = list(all_keys())
+    section, _, last = key.rpartition(".")
+    beside = {k.rpartition(".")[2]: k for k in keys if k.rpartition(".")[0] == section}
+    anywhere = {k.rpartition(".")[2]: k for k in reversed(keys)}
+    return ConfigError(
+        f"there is no setting {key!r}",
+        got=key,
+        allowed=list(beside.values()) or [k for k in keys if "." not in k],
+        next=_meant(last, beside)
+        or _meant(last, anywhere)
+        or "benchgen VERB --help shows the options and their values",
+    )
+
+
+def _wrong_value(key: str, value: Any) -> ConfigError:
+    default: Any = Config()
+    for part in key.split("."):
+        default = getattr(default, part, None)
+    example = f"{key}={default}" if isinstance(default, int | float) else ""
+    return ConfigError(
+        f"{key} takes {takes(key)}, not {'null' if value is None else repr(value)}",
+        got=value,
+        allowed=takes(key),
+        next=f"for example {example.lower()}" if example else f"{key}=…",
+    )
+
+
+def _meant(name: str, known: Mapping[str, str]) -> str:
+    """ "did you mean" with what a close name stands for; empty without one."""
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    return f"did you mean {known[close[0]]}" if close else ""
+
+
+def _mentioned(text: str) -> str | None:
+    """The config key that an error text speaks of, in quotes."""
+    parts = text.split("'")
+    return parts[1] if len(parts) > 2 else None

@@ -1,0 +1,230 @@
+"""Every knob as a plain dataclass; how `conf/` and the command line fill them is `compose`'s work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class EvaluationConfig:
+    """How questions are put; frozen into the benchmark (see types.Evaluation)."""
+
+    options: str = "names"
+    system: str = ""
+    instruction: str = ""
+    instruct_in: str = "user"
+    max_new_tokens: int = 64
+    temperature: float = 0.0
+    stop: list[str] = field(default_factory=list)
+
+
+@dataclass
+class AuthorConfig:
+    """Who writes the questions, and from what. Each author reads its own part of it."""
+
+    name: str = ""
+    """table | procedural | file | document | llm"""
+    path: str | None = None
+    """table, file, document: a file of one's own."""
+    pack: str = ""
+    """table: a shipped pack of facts, where no path is given."""
+    templates: list[str] = field(default_factory=list)
+    """table: names of the pack's templates to use; empty = all that can ask in this kind."""
+    entity: str | None = None
+    """table with a path: the column that names what is asked about."""
+    columns: dict[str, str] = field(default_factory=dict)
+    """file: {role: column}, for headers that are not understood."""
+    index_base: int | None = None
+    """file: answers that are positions count from 0 or from 1."""
+    answers_are: str | None = None
+    """file: letter | index | text"""
+    decimal: str | None = None
+    """file: point | comma"""
+    multi: bool | None = None
+    """file: several options may be right."""
+    sheet: str | None = None
+    """file: the sheet of an Excel file."""
+    tasks: dict[str, float] = field(default_factory=dict)
+    """procedural: {task: share}; empty = an even mix of its default tasks."""
+    topic: str = ""
+    """llm, document: what the questions are about, in a sentence."""
+    tools: str | None = None
+    """llm, kind tool: a JSON file with the functions' definitions."""
+    model: str = ""
+    """llm, document: the model that writes, by its name in the catalogue."""
+    checker: str = ""
+    """llm, document: a model that solves them blind; empty = the writer itself, none = nobody."""
+    per_turn: int = 150
+    """llm, document: questions written before it stops and waits to be resumed."""
+
+
+@dataclass
+class BenchmarkConfig:
+    """What a benchmark is made from."""
+
+    name: str = ""
+    author: AuthorConfig = field(default_factory=AuthorConfig)
+    kind: str = "mcq"
+    count: int = 30
+    options: int = 4
+    mix: dict[str, float] = field(default_factory=dict)
+    categories: dict[str, float] = field(default_factory=dict)
+    language: str = "en"
+    seed: int = 0
+    sibling_of: str = ""
+    """Benchmark config whose facts this one asks in other questions."""
+    exclude: list[str] = field(default_factory=list)
+    """Benchmark configs with which no question may be shared."""
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+
+
+@dataclass
+class ModelConfig:
+    """Which model is asked, and how it is loaded."""
+
+    name: str = ""
+    kind: str = "base"
+    """base | reference | endpoint | catalogue (a name looked up in the workspace)"""
+    source: str = ""
+    """embedded | reference | a Hugging Face id | a local folder"""
+    revision: str | None = None
+    base_url: str = ""
+    """endpoint: the address before /chat/completions."""
+    api_key_env: str | None = None
+    """endpoint: the environment variable that holds the key; the key itself stands nowhere."""
+    concurrency: int = 8
+    timeout_first_s: float = 300.0
+    timeout_s: float = 600.0
+    max_retries: int = 6
+    extra: dict[str, Any] = field(default_factory=dict)
+    """endpoint: further fields of each request, such as top_p."""
+
+
+@dataclass
+class RecipeConfig:
+    """Every hyperparameter of a training, none left to a library's default."""
+
+    name: str = "lora"
+    learning_rate: float = 1e-3
+    epochs: float = 1.0
+    max_steps: int = -1
+    """More than 0 overrides epochs."""
+    batch_size: int = 8
+    gradient_accumulation: int = 1
+    r: int = 16
+    alpha: int = 32
+    dropout: float = 0.0
+    targets: str = "all-linear"
+    scheduler: str = "linear"
+    warmup: float = 0.0
+    weight_decay: float = 0.0
+    max_grad_norm: float = 1.0
+    max_length: int = 512
+    save_steps: int = 10
+    layers: float = 1.0
+    """Upper share of the layers that get an adapter."""
+    optimizer: str = "auto"
+    gradient_checkpointing: bool = False
+    batching: str = "auto"
+    """auto | packed | padded"""
+
+
+@dataclass
+class TrainerConfig:
+    """Which library trains: auto = unsloth on a usable CUDA device, else plain trl + peft."""
+
+    name: str = "auto"
+
+
+@dataclass
+class TrackerConfig:
+    """Where metrics go beside the job's own metrics.jsonl."""
+
+    name: str = "none"
+
+
+@dataclass
+class HardwareConfig:
+    """Where local models run; auto = the fastest that this machine can do."""
+
+    device: str = "auto"
+    dtype: str = "auto"
+    threads: int | None = None
+    batch_rows: int | None = None
+
+
+@dataclass
+class LoopConfig:
+    """The path of `benchgen loop`: which benchmarks are asked, and what is trained on."""
+
+    name: str = ""
+    title: str = ""
+    benchmark: str = ""
+    """Asked of all three models; trained on, when its runs are among the plan's."""
+    held_out: str = ""
+    """Asked of base and trained, never trained on."""
+    practice: str | None = None
+    """More of the same for the teacher; null = train on `benchmark` alone."""
+    student: str = "smollm2_135m"
+    teacher: str = "reference"
+    mode: str = "distill"
+
+
+@dataclass
+class Config:
+    """Everything a verb can be told; each verb reads its own part."""
+
+    verb: str = ""
+    workspace: str = "workspace"
+    output: str = "text"
+    """text | json"""
+    user: str | None = None
+    seed: int = 0
+    dry: bool = False
+    benchmark: BenchmarkConfig = field(default_factory=BenchmarkConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    author: AuthorConfig = field(default_factory=AuthorConfig)
+    """create: an author in place of the benchmark config's own."""
+    recipe: RecipeConfig = field(default_factory=RecipeConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    tracker: TrackerConfig = field(default_factory=TrackerConfig)
+    hardware: HardwareConfig = field(default_factory=HardwareConfig)
+    loop: LoopConfig = field(default_factory=LoopConfig)
+    name: str | None = None
+    kind: str | None = None
+    """create: the kind of questions, where the author leaves a choice."""
+    count: int | None = None
+    """create: how many questions."""
+    hash: str | None = None
+    """create: make it only if it is exactly what a preview (dry=yes) showed under this hash."""
+    question: int | None = None
+    """edit: number of the question, from 1."""
+    change: dict[str, Any] = field(default_factory=dict)
+    """edit: fields of the question with their new values."""
+    replace: dict[str, Any] = field(default_factory=dict)
+    """Maps given whole, by `own_maps`: Hydra would merge them into what a file says."""
+    background: bool = False
+    """create, resume with a model as author: write all of it in a process of its own."""
+    write_id: int | None = None
+    sibling_of: int | None = None
+    """create: another benchmark like this one, with no question in common."""
+    benchmark_id: int | None = None
+    run_id: Any = None
+    """One id, or a list of them where a verb takes several."""
+    job_id: int | None = None
+    plan_id: int | None = None
+    runs: list[int] = field(default_factory=list)
+    baseline: int | None = None
+    program: str | None = None
+    """rescore, compare: the scoring program, latest, own or the first digits of one's sha256."""
+    mode: str | None = None
+    rows: int | None = None
+    lines: int = 20
+    limit: int | None = None
+    format: str | None = None
+    path: str | None = None
+    dataset: str | None = None
+    base_model: str | None = None
+    answer: str | None = None
+    confirm: str | None = None

@@ -1,0 +1,201 @@
+"""What a training would do, and the job that a person's word makes of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from benchgen import config, jobs
+from benchgen.errors import ConfigError, StateError
+from benchgen.models import catalogue
+from benchgen.models.fingerprint import weights_fingerprint
+from benchgen.plan import gate, planner
+from benchgen.records import Job, Place, PlanRecord, Run
+from benchgen.reports import tokens_trained
+from benchgen.rundata.rows import RunData, TrainingRow, rows_from_file, rows_from_runs
+from benchgen.store import JobRow, ModelRow, PlanRow, write_json, write_jsonl
+from benchgen.types import Plan, sha256
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a person asks of a training; `settings` change the recipe."""
+
+    recipe: str | config.RecipeConfig
+    run: Run | int | Sequence[Run | int] | None = None
+    mode: str = "failures"
+    dataset: str | Path | None = None
+    base_model: str | None = None
+    name: str | None = None
+    trainer: str = "auto"
+    hardware: config.HardwareConfig = field(default_factory=config.HardwareConfig)
+    seed: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def plan(place: Place, wanted: Wanted) -> PlanRecord:
+    """What a training would do, frozen under a hash; starts nothing."""
+    recipe, base_model = wanted.recipe, wanted.base_model
+    chosen = config.load_recipe(recipe, **wanted.settings) if isinstance(recipe, str) else recipe
+    from_run = chosen.name == "from_run"
+    if from_run:
+        runs = _runs(place, wanted.run)
+        rows, seen = _rows_from(runs, wanted.mode)
+        source = "runs " + ", ".join(str(r.id) for r in runs)
+        ids = tuple(r.id for r in runs)
+        base_model = base_model or _base_of(runs)
+    else:
+        if wanted.dataset is None:
+            raise ConfigError(
+                f"recipe={chosen.name} needs a dataset", next="dataset=FILE, or recipe=from_run"
+            )
+        rows, seen, source = (
+            rows_from_file(Path(wanted.dataset)),
+            frozenset[str](),
+            str(wanted.dataset),
+        )
+        ids = ()
+    if base_model is None:
+        raise ConfigError(
+            "the plan needs a base model", next="base_model=smollm2_135m or a Hugging Face id"
+        )
+    row = catalogue.check_trainable(catalogue.find(place.store, base_model))
+    ask = planner.Ask(
+        job_type="from-run" if from_run else chosen.name,
+        source=source,
+        mode=wanted.mode if from_run else None,
+        name=_free_name(place, wanted.name, row.name, wanted.mode if from_run else "lora"),
+        recipe=chosen,
+        trainer=wanted.trainer,
+        hardware=wanted.hardware,
+        seed=wanted.seed,
+        seen=seen,
+        runs=ids,
+        tokens_per_s=_measured_speed(place, row, wanted.hardware),
+    )
+    return _record_plan(place, planner.make_plan(ask, _base(place, row), rows), rows)
+
+
+def confirm(place: Place, plan: PlanRecord | int, answer: str) -> Job:
+    """The job that `yes` starts; StateError for any other answer, which cancels the plan."""
+    id = plan if isinstance(plan, int) else plan.id
+    row = place.store.get(PlanRow, id)
+    gate.load(row)
+    record = PlanRecord(place, id)
+    if row.state == "pending" and sha256(record.rows()) != record.plan.dataset["sha256"]:
+        raise StateError(
+            f"the training rows of plan {id} changed since it was made", next="plan again"
+        )
+    job = Job(place, gate.decide(place.store, id, answer, place.user).id)
+    write_json(job.folder / "plan.json", {"hash": row.hash, **row.plan})
+    jobs.spawn(place.path, job.id, job.folder)
+    return job
+
+
+def _record_plan(place: Place, plan: Plan, rows: Sequence[TrainingRow]) -> PlanRecord:
+    """The plan with its frozen rows: both are there or neither is."""
+    row = PlanRow(owner=place.user, hash=plan.hash, plan=plan.to_dict())
+    with place.store.write() as session:
+        others = session.scalars(sa.select(PlanRow).where(PlanRow.state != "cancelled"))
+        if any(other.plan.get("name") == plan.name for other in others):
+            raise ConfigError(
+                f"another plan has just taken the name {plan.name}",
+                got=plan.name,
+                next="plan again, or another name=…",
+            )
+        session.add(row)
+        session.flush()
+        record = PlanRecord(place, row.id)
+        write_jsonl(record.folder / "rows.jsonl", [r.to_dict() for r in rows])
+    return record
+
+
+def _runs(place: Place, run: Run | int | Sequence[Run | int] | None) -> list[Run]:
+    if run is None:
+        raise ConfigError(
+            "recipe=from_run needs a run", next="run_id=1, or run_id=[1,2] for several"
+        )
+    asked: list[Any] = list(run) if isinstance(run, (list, tuple)) else [run]
+    if not asked or any(isinstance(r, bool) or not isinstance(r, (Run, int)) for r in asked):
+        raise ConfigError(
+            "run_id names no runs",
+            got=run,
+            allowed="an id, or a list of ids",
+            next="run_id=1, or run_id=[1,2]",
+        )
+    found = [Run.of(place, r) for r in asked]
+    for one in found:
+        one.check_finished()
+    return found
+
+
+def _rows_from(runs: Sequence[Run], mode: str) -> tuple[list[TrainingRow], frozenset[str]]:
+    data = [RunData(r.questions, r.benchmark.evaluation, r.traces()) for r in runs]
+    seen = frozenset(q.key for r in runs for q in r.questions)
+    return rows_from_runs(data, mode), seen
+
+
+def _base_of(runs: Sequence[Run]) -> str:
+    names = {r.model.row.name for r in runs}
+    model = runs[0].model.row
+    if len(names) > 1 or model.kind not in catalogue.TRAINABLE:
+        raise ConfigError(
+            f"the runs were made by {', '.join(sorted(names))}, which is not one trainable base",
+            got=sorted(names),
+            allowed=catalogue.TRAINABLE,
+            next="say which model learns: base_model=smollm2_135m",
+        )
+    return str(model.name)
+
+
+def _base(place: Place, row: ModelRow) -> planner.Base:
+    source = catalogue.weights(row, place.on_convert)
+    folder = Path(source) if Path(source).is_dir() else None
+    return planner.Base(
+        name=row.name,
+        id=catalogue.model_id(row),
+        folder=folder,
+        revision=row.spec.get("revision"),
+        fingerprint=weights_fingerprint(folder) if folder else "",
+        seen=frozenset(catalogue.seen_keys(place.store, row)),
+    )
+
+
+def _free_name(place: Place, name: str | None, base: str, how: str) -> str:
+    taken = set(catalogue.names(place.store))
+    pending = place.store.all(PlanRow, PlanRow.state != "cancelled")
+    taken |= {str(row.plan.get("name")) for row in pending}
+    if name is not None:
+        if not NAME.fullmatch(name):
+            raise ConfigError(
+                f"name={name!r} cannot name a model",
+                got=name,
+                allowed="letters, digits, dots, dashes and underscores, 80 at most",
+            )
+        if name in taken:
+            raise ConfigError(
+                f"a model named {name} is there already", got=name, next="another name=…"
+            )
+        return name
+    stem = f"{base.rsplit('/', 1)[-1]}-{how}"
+    number = next(n for n in range(1, len(taken) + 2) if f"{stem}-{n}" not in taken)
+    return f"{stem}-{number}"
+
+
+def _measured_speed(place: Place, base: ModelRow, hardware: config.HardwareConfig) -> float | None:
+    """Trained tokens a second of the newest job on this base and device; None without one."""
+    device = planner.choose_device(hardware)
+    here = {"kind": device.kind, "name": device.name, "dtype": device.dtype}
+    for row in reversed(place.store.all(JobRow, JobRow.state == "finished")):
+        plan = place.store.get(PlanRow, row.plan_id).plan
+        same = here.items() <= plan["device"].items() and plan["base"]["name"] == base.name
+        if same and row.result.get("seconds") and not row.result.get("resumed_at"):
+            return tokens_trained(row.result, plan) / float(row.result["seconds"])
+    return None

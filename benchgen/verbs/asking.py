@@ -1,0 +1,114 @@
+"""Verbs that ask models and look at what they answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchgen import config
+from benchgen.errors import InputError
+from benchgen.verbs.given import Act, Result, need, one
+from benchgen.verbs.making import turn
+
+if TYPE_CHECKING:
+    from benchgen.ui.plain import Screen
+    from benchgen.workspace import Workspace
+
+
+def _run(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    bench = ws.benchmark(need(cfg, "benchmark_id"))
+    with screen.bar(f"{cfg.model.name} on {bench.row.name}") as progress:
+        done = ws.run(
+            bench,
+            cfg.model if cfg.model.kind == "endpoint" else cfg.model.name,
+            limit=cfg.limit,
+            seed=cfg.seed,
+            hardware=cfg.hardware,
+            progress=progress,
+        )
+    return done.status()
+
+
+def _status(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    need(cfg, "run_id", "job_id", "write_id")
+    if cfg.write_id is not None:
+        return ws.get_write(cfg.write_id).status()
+    if cfg.run_id is not None:
+        return ws.get_run(one(cfg.run_id)).status()
+    return ws.job(cfg.job_id or 0).status()
+
+
+def _resume(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    need(cfg, "run_id", "job_id", "write_id")
+    if cfg.write_id is not None:
+        return turn(ws, ws.get_write(cfg.write_id), cfg, screen)
+    if cfg.run_id is not None:
+        found = ws.get_run(one(cfg.run_id))
+        with screen.bar(f"run {found.id}") as progress:
+            return ws.resume_run(found, hardware=cfg.hardware, progress=progress).status()
+    return ws.job(cfg.job_id or 0).resume().status()
+
+
+def _dataset(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    run_id = one(need(cfg, "run_id"))
+    mode = cfg.mode or "failures"
+    table = ws.get_run(run_id).dataset(mode, cfg.rows)
+    told: Result = {"run": run_id, "mode": mode, "rows": table.height}
+    if cfg.format is None and cfg.path is None:
+        return {**told, "data": table.to_dicts()}
+    path = Path(need(cfg, "path"))
+    _write_table(table, cfg.format or path.suffix.lstrip("."), path)
+    return {**told, "path": str(path)}
+
+
+def _write_table(table: Any, form: str, path: Path) -> None:
+    import polars as pl
+
+    flat = table.with_columns(pl.col("choices").list.join(" | "))
+    writers: dict[str, Callable[[], Any]] = {
+        "jsonl": lambda: table.write_ndjson(path),
+        "parquet": lambda: table.write_parquet(path),
+        "csv": lambda: flat.write_csv(path),
+    }
+    if form not in writers:
+        raise InputError(f"format={form} is not known", got=form, allowed=sorted(writers))
+    try:
+        writers[form]()
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error}", got=str(path)) from error
+
+
+def _compare(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    runs = need(cfg, "runs")
+    return ws.compare(runs, baseline=cfg.baseline, program=cfg.program).to_dict()
+
+
+def _rescore(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    run = ws.get_run(one(need(cfg, "run_id")))
+    return run.rescore(cfg.program or "latest").to_dict()
+
+
+def _report(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    return {"report": str(ws.report(need(cfg, "runs"), title=cfg.name or "")), "runs": cfg.runs}
+
+
+def _listing(kind: str) -> Act:
+    def show(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+        return {kind: ws.table(kind).to_dicts()}
+
+    return show
+
+
+ACTS: dict[str, Act] = {
+    "run": _run,
+    "status": _status,
+    "resume": _resume,
+    "dataset": _dataset,
+    "rescore": _rescore,
+    "compare": _compare,
+    "report": _report,
+    **{
+        kind: _listing(kind) for kind in ("benchmarks", "writes", "runs", "models", "plans", "jobs")
+    },
+}
