@@ -6,18 +6,31 @@ import itertools
 import json
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from benchgen.errors import BenchgenError, ConfigError, ModelError, NotFound  # noqa: E402
-from benchgen.models import local  # noqa: E402
-from benchgen.models.chat import IGNORE, encode_prompt, encode_row, end_of_turn  # noqa: E402
+from benchgen.models.chat import (  # noqa: E402
+    IGNORE,
+    continuations,
+    encode_prompt,
+    encode_row,
+    end_of_turn,
+    notes,
+)
+from benchgen.models.device import Device  # noqa: E402
 from benchgen.models.embedded import embedded_model  # noqa: E402
+from benchgen.models.engine import decode, threads  # noqa: E402
+from benchgen.models.engine.batch import Row  # noqa: E402
+from benchgen.models.engine.groups import Group, group  # noqa: E402
+from benchgen.models.engine.load import pick_device  # noqa: E402
 from benchgen.models.fingerprint import weights_fingerprint  # noqa: E402
-from benchgen.models.local import LocalModel, pick_device  # noqa: E402
+from benchgen.models.local import LocalModel  # noqa: E402
 from benchgen.types import Reply, Request  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -82,7 +95,7 @@ def plain_greedy(model: LocalModel, request: Request) -> list[int]:
         attention_mask=torch.ones_like(ids),
         max_new_tokens=request.max_new_tokens,
         do_sample=False,
-        eos_token_id=sorted(model.stops),
+        eos_token_id=sorted(model.decoder.stops),
         pad_token_id=2,
     )
     tokens: list[int] = out[0, ids.shape[1] :].tolist()
@@ -113,7 +126,7 @@ class TestRendering:
 
     def test_the_end_of_turn_is_the_templates_own(self, model: LocalModel) -> None:
         assert end_of_turn(model.tokenizer) == model.tokenizer.convert_tokens_to_ids("<|im_end|>")
-        assert 2 in model.stops
+        assert 2 in model.decoder.stops
 
     def test_a_tokenizer_that_adds_bos_gets_it_once(self, model: LocalModel) -> None:
         # A template that writes the BOS and one that leaves it to the tokenizer must come out alike.
@@ -165,15 +178,17 @@ class TestDecoding:
         # Stop ids that this random model does produce, so that rows end at different times and
         # freed places are filled again.
         free = [plain_greedy(model, Request(user(a), 24)) for a in ASK]
-        model.stops = frozenset({free[0][3], free[1][7], free[2][1], free[3][0], free[5][15]})
+        model.decoder.stops = frozenset(
+            {free[0][3], free[1][7], free[2][1], free[3][0], free[5][15]}
+        )
         requests = [
             Request(user(a), n) for a, n in zip(ASK, itertools.cycle([24, 5, 1]), strict=False)
         ]
         expected = [plain_greedy(model, r) for r in requests]
         assert len({len(e) for e in expected}) > 3
-        model.batch_rows = rows
+        model.decoder.batch_rows = rows
         for reply, tokens in zip(replies(model, requests), expected, strict=True):
-            ended = tokens[-1] in model.stops
+            ended = tokens[-1] in model.decoder.stops
             kept = tokens[:-1] if ended else tokens
             assert reply.text == model.tokenizer.decode(kept, skip_special_tokens=True)
             assert reply.finish_reason == ("stop" if ended else "length")
@@ -183,11 +198,11 @@ class TestDecoding:
         self, model: LocalModel, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         requests = [Request(user(a), 16) for a in ASK]
+        prompts = [encode_prompt(model.tokenizer, r.messages) for r in requests]
+        assert group(prompts)[0].shared > 8
         shared = [r.text for r in replies(model, requests)]
-        assert model._start(
-            [local._Row(0, r, encode_prompt(model.tokenizer, r.messages)) for r in requests]
-        )
-        monkeypatch.setattr(model, "_start", lambda rows: [])
+        apart = [Group(0, (i,)) for i in range(len(ASK))]
+        monkeypatch.setattr(decode, "group", lambda prompts: apart)
         assert [r.text for r in replies(model, requests)] == shared
 
     def test_counts_are_the_rows_own_without_padding(self, model: LocalModel) -> None:
@@ -227,16 +242,16 @@ class TestDecoding:
     ) -> None:
         requests = [Request(user(a), 5) for a in ASK]
         expected = [r.text for r in replies(model, requests)]
-        forward = model._forward
+        forward = model.decoder.network.forward
 
-        def small(ids: object, *rest: object) -> object:
-            if len(ids) > 2:  # type: ignore[arg-type]
+        def small(ids: Any, *rest: Any) -> object:
+            if len(ids) > 2:
                 raise torch.OutOfMemoryError("CUDA out of memory")
             return forward(ids, *rest)
 
-        monkeypatch.setattr(model, "_forward", small)
+        monkeypatch.setattr(model.decoder.network, "forward", small)
         assert [r.text for r in replies(model, requests)] == expected
-        assert model.batch_rows == 2
+        assert model.decoder.batch_rows == 2
 
     def test_memory_too_small_for_one_row_is_said(
         self, model: LocalModel, monkeypatch: pytest.MonkeyPatch
@@ -244,9 +259,219 @@ class TestDecoding:
         def never(*rest: object) -> object:
             raise torch.OutOfMemoryError("CUDA out of memory")
 
-        monkeypatch.setattr(model, "_forward", never)
+        monkeypatch.setattr(model.decoder.network, "forward", never)
         with pytest.raises(ModelError, match="does not hold one question"):
             replies(model, [Request(user("Hi"), 5)])
+
+
+def plain_logprob(model: LocalModel, prompt: list[int], choice: list[int]) -> tuple[float, bool]:
+    """One continuation's likelihood by one forward pass over it all: the yardstick."""
+    with torch.inference_mode():
+        logits = model.model(input_ids=torch.tensor([prompt + choice])).logits[0].double()
+    table = logits.log_softmax(-1)
+    places = range(len(prompt) - 1, len(prompt) + len(choice) - 1)
+    total = sum(float(table[at, token]) for at, token in zip(places, choice, strict=True))
+    return total, all(int(table[at].argmax()) == t for at, t in zip(places, choice, strict=True))
+
+
+CHOICES = [
+    (" A", " B", " C", " D"),
+    (" Jupiter is the largest of them", " Mars", " the planet that was named after a god"),
+    (" Phobos", " Deimos and Phobos"),
+]
+
+
+def choosing() -> list[Request]:
+    mixed = zip(ASK * 3, itertools.cycle(CHOICES), strict=False)
+    return [Request(user(a), opening="Answer:", choices=c) for a, c in mixed]
+
+
+class TestLikelihood:
+    @pytest.mark.parametrize("tokens", [1, 150, 4096])
+    def test_it_is_that_of_one_pass_over_each_choice(self, model: LocalModel, tokens: int) -> None:
+        model.scorer.tokens = tokens  # alone, a few together, all together
+        requests = choosing()
+        for request, reply in zip(requests, replies(model, requests), strict=True):
+            prompt, choices = continuations(model.tokenizer, request)
+            assert reply.likelihood is not None
+            assert reply.text == ""
+            assert reply.tokens_in == len(prompt)
+            assert reply.likelihood.tokens == tuple(map(len, choices))
+            for found, greedy, choice in zip(
+                reply.likelihood.logprob, reply.likelihood.greedy, choices, strict=True
+            ):
+                expected, best = plain_logprob(model, prompt, choice)
+                assert found == pytest.approx(expected, abs=1e-4)
+                assert greedy == best
+
+    def test_a_choice_that_greedy_decoding_writes_is_known(self, model: LocalModel) -> None:
+        written = replies(model, [Request(user("Hi"), 3)])[0].text
+        asked = Request(user("Hi"), choices=(written, " something else"))
+        found = replies(model, [asked])[0].likelihood
+        assert found is not None
+        assert found.greedy == (True, False)
+        assert found.logprob[0] > found.logprob[1]
+
+    def test_choices_are_tokenised_as_running_text(self, model: LocalModel) -> None:
+        asked = Request(user("Hi"), opening="Answer: ", choices=("A", "B"))
+        spaced = Request(user("Hi"), opening="Answer:", choices=(" A", " B"))
+        assert continuations(model.tokenizer, asked) == continuations(model.tokenizer, spaced)
+
+    @pytest.mark.parametrize("kind", ["sliding window", "state space"])
+    def test_models_that_share_nothing_score_alike(self, tmp_path: Path, kind: str) -> None:
+        from transformers import (
+            AutoTokenizer,
+            MambaConfig,
+            MambaForCausalLM,
+            MistralConfig,
+            MistralForCausalLM,
+        )
+
+        torch.manual_seed(0)
+        common = {"vocab_size": 49152, "hidden_size": 32, "num_hidden_layers": 2, "bos_token_id": 1}
+        made = (
+            MistralForCausalLM(
+                MistralConfig(
+                    **common,
+                    intermediate_size=64,
+                    num_attention_heads=4,
+                    num_key_value_heads=2,
+                    sliding_window=8,
+                    eos_token_id=2,
+                )
+            )
+            if kind == "sliding window"
+            else MambaForCausalLM(MambaConfig(**common, state_size=4, eos_token_id=2))
+        )
+        made.save_pretrained(tmp_path)
+        AutoTokenizer.from_pretrained(embedded_model()).save_pretrained(tmp_path)
+        other = LocalModel(tmp_path, name="other", dtype="float32", threads=1)
+        assert not other.scorer.network.plain
+        requests = choosing()[:4]
+        for request, reply in zip(requests, replies(other, requests), strict=True):
+            prompt, choices = continuations(other.tokenizer, request)
+            assert reply.likelihood is not None
+            for found, choice in zip(reply.likelihood.logprob, choices, strict=True):
+                assert found == pytest.approx(plain_logprob(other, prompt, choice)[0], abs=1e-4)
+
+    def test_written_and_scored_requests_keep_their_places(self, model: LocalModel) -> None:
+        mixed = [choosing()[0], Request(user("Hi"), 2), choosing()[1], Request(user("a"), 2)]
+        found = replies(model, mixed)
+        assert [r.likelihood is not None for r in found] == [True, False, True, False]
+
+    def test_a_choice_beyond_the_context_is_not_measured(self, model: LocalModel) -> None:
+        asked = Request(user("word " * 200), choices=(" A", " word" * 90))
+        assert "256" in str(replies(model, [asked])[0].error)
+
+    def test_out_of_memory_scores_fewer_at_once(
+        self, model: LocalModel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        requests = choosing()
+        expected = [r.likelihood for r in replies(model, requests)]
+        forward = model.scorer.network.model.forward
+
+        def small(input_ids: object, **rest: object) -> object:
+            if len(input_ids) > 2:  # type: ignore[arg-type]
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            return forward(input_ids=input_ids, **rest)
+
+        monkeypatch.setattr(model.scorer.network.model, "forward", small)
+        for reply, other in zip(replies(model, requests), expected, strict=True):
+            assert reply.likelihood is not None
+            assert other is not None
+            assert reply.likelihood.logprob == pytest.approx(other.logprob, abs=1e-4)
+
+
+class TestSampling:
+    def test_the_nucleus_and_the_likeliest_are_all_that_is_drawn(self) -> None:
+        logits = torch.log(torch.tensor([0.05, 0.5, 0.25, 0.15, 0.05]))
+
+        def drawn(**settings: float) -> set[int]:
+            found = set()
+            for seed in range(200):
+                request = Request(user("x"), temperature=1.0, seed=seed, **settings)  # type: ignore[arg-type]
+                row = Row(0, request, [1])
+                row.generator = decode._generator(row)
+                found.add(decode.draw(logits, row))
+            return found
+
+        assert drawn() == {0, 1, 2, 3, 4}
+        assert drawn(top_k=2) == {1, 2}
+        assert drawn(top_p=0.7) == {1, 2}
+        assert drawn(top_p=0.76) == {1, 2, 3}
+        assert drawn(top_p=0.01) == {1}
+        assert drawn(top_k=3, top_p=0.99) == {1, 2, 3}
+
+    def test_repeats_of_one_question_differ(self, model: LocalModel) -> None:
+        asked = [Request(user("Hi"), 10, temperature=1.0, repeat=i) for i in range(3)]
+        assert len({r.text for r in replies(model, asked)}) == 3
+
+
+class TestNotes:
+    def test_a_model_with_system_turns_needs_none(self, model: LocalModel) -> None:
+        assert model.notes == ()
+
+    @pytest.mark.parametrize(
+        ("template", "said"),
+        [
+            (None, "no chat template"),
+            ("{{ raise_exception('no') if messages[0]['role'] == 'system' }}", "no system turn"),
+            (
+                "{% for m in messages if m['role'] == 'user' %}{{ m['content'] }}{% endfor %}",
+                "no system turn",
+            ),
+        ],
+        ids=["none", "refuses", "drops it silently"],
+    )
+    def test_what_is_done_instead_is_said_and_nothing_is_dropped(
+        self, model: LocalModel, template: str | None, said: str
+    ) -> None:
+        model.tokenizer.chat_template = template
+        found = notes(model.tokenizer)
+        assert len(found) == 1
+        assert said in found[0]
+        if template is None or "content" in template:
+            both = ({"role": "system", "content": "Be brief."}, *user("Hi"))
+            assert "Be brief." in model.tokenizer.decode(encode_prompt(model.tokenizer, both))
+
+    def test_thinking_needs_a_template_with_the_switch(self, tiny: Path, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match="no switch for thinking"):
+            LocalModel(tiny, name="tiny", thinking=True)
+        shutil.copytree(tiny, tmp_path / "switch")
+        (tmp_path / "switch" / "chat_template.jinja").write_text(
+            "{% for m in messages %}{{ m['content'] }}{% endfor %}"
+            "{% if enable_thinking %}<think>{% else %}<think></think>{% endif %}"
+        )
+        found = {}
+        for thinking in (False, True):
+            made = LocalModel(tmp_path / "switch", name="t", dtype="float32", thinking=thinking)
+            prompt = encode_prompt(made.tokenizer, user("Hi"), thinking)
+            found[made.fingerprint] = made.tokenizer.decode(prompt)
+        assert list(found.values()) == ["Hi<think></think>", "Hi<think>"]
+
+
+class TestThreads:
+    def test_the_probe_is_made_once_and_given_threads_win(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(threads, "cache_folder", lambda: tmp_path / "cache")
+        timed: list[int] = []
+
+        def seconds(n: int, dtype: object) -> float:
+            timed.append(n)
+            return 1.0 / n
+
+        monkeypatch.setattr(threads, "_seconds", seconds)
+        here = Device("cpu", "a processor", "float32", 8, 1)
+        assert threads.probed(here) == 8
+        assert timed == [1, 4, 8]
+        assert threads.probed(here) == 8
+        assert len(timed) == 3
+        monkeypatch.setattr(threads, "_seconds", lambda n, dtype: float(n))
+        assert threads.probed(replace(here, dtype="bfloat16")) == 1
+        (tmp_path / "cache" / "threads.json").write_text("{broken")
+        assert threads.probed(here) == 1
+        assert pick_device("cpu", threads=3).threads == 3
 
 
 class TestLoading:

@@ -9,20 +9,64 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchgen.errors import ModelError
-from benchgen.types import Message
+from benchgen.types import Message, Request
 
 IGNORE = -100
 """Label of a token that is not learned (torch's and transformers' convention)."""
 
 
-def encode_prompt(tokenizer: Any, messages: Sequence[Message]) -> list[int]:
+def encode_prompt(tokenizer: Any, messages: Sequence[Message], thinking: bool = False) -> list[int]:
     """Token ids of a conversation up to where the model is to answer; the one renderer of this package.
 
-    The model's own chat template (thinking switched off where it has that switch), no special tokens
-    added after it, exactly one BOS in front if the tokenizer uses one. A model without a template gets
-    the texts separated by blank lines.
+    The model's own chat template (thinking off unless asked for, where it has that switch), no special
+    tokens added after it, exactly one BOS in front if the tokenizer uses one. A model without a template
+    gets the texts separated by blank lines (`notes` says so).
     """
-    text = _render(tokenizer, list(messages))
+    return _ids(tokenizer, _render(tokenizer, list(messages), thinking=thinking))
+
+
+def continuations(
+    tokenizer: Any, request: Request, thinking: bool = False
+) -> tuple[list[int], list[list[int]]]:
+    """(prompt ids with the opening, ids of each choice after it); no choice is empty.
+
+    Prompt and choice are tokenised as one text and cut where the prompt's own ids end, as
+    lm-evaluation-harness does, so that a choice has the tokens that it has in running text.
+    """
+    text = _render(tokenizer, list(request.messages), thinking=thinking) + request.opening
+    bare = text.rstrip(" ")  # a space belongs to the word after it
+    prompt = _ids(tokenizer, bare)
+    choices = []
+    for choice in request.choices:
+        whole = _ids(tokenizer, text + choice)[len(prompt) :]
+        choices.append(whole or tokenizer(choice, add_special_tokens=False)["input_ids"])
+    return prompt, choices
+
+
+def thinks(tokenizer: Any) -> bool:
+    """Whether the chat template has a switch for reasoning before the answer."""
+    ask = [{"role": "user", "content": "x"}]
+    return bool(tokenizer.chat_template) and _render(tokenizer, ask, thinking=True) != _render(
+        tokenizer, ask
+    )
+
+
+def notes(tokenizer: Any) -> tuple[str, ...]:
+    """What is done for this model's prompts that a reader of its scores should know."""
+    if not tokenizer.chat_template:
+        return ("no chat template: the prompt is the texts alone, separated by blank lines",)
+    mark = "benchgen"
+    ask = [{"role": "system", "content": mark}, {"role": "user", "content": "x"}]
+    try:
+        if mark in _template(tokenizer, ask, True):
+            return ()
+    except Exception:  # noqa: BLE001, S110 - a template's own refusal; what is done then is said below
+        pass
+    return ("the chat template has no system turn: its text opens the first user turn",)
+
+
+def _ids(tokenizer: Any, text: str) -> list[int]:
+    """The text's ids with exactly one BOS in front, if the tokenizer uses one."""
     ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
     bos = tokenizer.bos_token_id
     if bos is None:
@@ -79,23 +123,32 @@ def stop_ids(model: Any, tokenizer: Any) -> frozenset[int]:
     )
 
 
-def _render(tokenizer: Any, messages: list[Message], for_answer: bool = True) -> str:
+def _render(
+    tokenizer: Any, messages: list[Message], for_answer: bool = True, *, thinking: bool = False
+) -> str:
     if not tokenizer.chat_template:
         return "\n\n".join(m["content"] for m in messages) + ("\n\n" if for_answer else "")
+    system = len(messages) > 1 and messages[0]["role"] == "system"
+    folded = messages
+    if system:
+        # Some templates have no system turn: its text then opens the first user turn.
+        first, second, *rest = messages
+        folded = [{**second, "content": f"{first['content']}\n\n{second['content']}"}, *rest]
     try:
-        return _template(tokenizer, messages, for_answer)
+        text = _template(tokenizer, messages, for_answer, thinking)
+        if not system or messages[0]["content"].strip() in text:
+            return text
     except Exception as error:
-        if len(messages) > 1 and messages[0]["role"] == "system":
-            # Some templates have no system turn: its text then opens the first user turn.
-            first, second, *rest = messages
-            folded = {**second, "content": f"{first['content']}\n\n{second['content']}"}
-            return _render(tokenizer, [folded, *rest], for_answer)
-        raise ModelError(f"The model's chat template failed: {error}") from error
+        if not system:
+            raise ModelError(f"The model's chat template failed: {error}") from error
+    return _render(tokenizer, folded, for_answer, thinking=thinking)
 
 
-def _template(tokenizer: Any, messages: list[Message], for_answer: bool) -> str:
+def _template(
+    tokenizer: Any, messages: list[Message], for_answer: bool, thinking: bool = False
+) -> str:
     return str(
         tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=for_answer, enable_thinking=False
+            messages, tokenize=False, add_generation_prompt=for_answer, enable_thinking=thinking
         )
     )

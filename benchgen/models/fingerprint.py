@@ -26,8 +26,10 @@ READ_WHOLE = (
 WEIGHTS = ("*.safetensors", "*.bin")
 
 
-def weights_fingerprint(folder: Path, adapter: Path | None = None, dtype: str = "") -> str:
-    """16 hex digits over configuration, tokenizer, template, weights, adapter and the type computed in.
+def weights_fingerprint(
+    folder: Path, adapter: Path | None = None, dtype: str = "", thinking: bool = False
+) -> str:
+    """16 hex digits over configuration, tokenizer, template, weights, adapter, dtype and thinking.
 
     Small files count whole. Of a weights file count its size, the first kilobytes (a safetensors header
     names every tensor) and 64 evenly spaced samples: an edit between the samples goes unseen, two trained
@@ -38,7 +40,7 @@ def weights_fingerprint(folder: Path, adapter: Path | None = None, dtype: str = 
         for name, data in _parts(part):
             digest.update(f"{name}:{len(data)}:".encode() + data)
         digest.update(b"/")
-    digest.update(dtype.encode())
+    digest.update(dtype.encode() + (b"thinking" if thinking else b""))
     return digest.hexdigest()[:16]
 
 

@@ -22,7 +22,7 @@ from benchgen.models import quiet_libraries
 from benchgen.models.chat import IGNORE, encode_row, stop_ids
 from benchgen.models.device import Device
 from benchgen.models.embedded import file_sha256
-from benchgen.models.local import load_base, pick_device
+from benchgen.models.engine.load import load_base, pick_device
 from benchgen.train.batches import Collator, packs_exactly
 from benchgen.train.checkpoints import (
     last_checkpoint,
