@@ -792,6 +792,8 @@ def test_function_reward_and_codabench_program_agree(tmp_path: Path) -> None:
             rewards.append((case["id"], given == [verdict.value]))
         if "judge" in options:  # a judge is a function: no file holds one
             continue
+        if verdict.correct is None:  # codabench.py counts what is not measured as wrong
+            continue
         known = {"target": parts["target"], "choices": parts["choices"], "options": options}
         questions.append({"key": case["id"], "kind": kind, **known})
         predictions.append({"key": case["id"], "reply": reply, "finish_reason": finish})
@@ -816,43 +818,122 @@ def test_function_reward_and_codabench_program_agree(tmp_path: Path) -> None:
     assert [(r["key"], r["correct"], r["extracted"], r["status"]) for r in rows] == direct
     assert [name for name, same in rewards if not same] == []
     scores = json.loads((tmp_path / "out" / "scores.json").read_text("utf-8"))
-    measured = [correct for _, correct, _, _ in direct if correct is not None]
+    right = sum(bool(correct) for _, correct, _, _ in direct)
     assert scores == {
-        "accuracy": sum(measured) / len(measured),
-        "right": sum(measured),
-        "scored": len(measured),
+        "accuracy": right / len(direct),
+        "right": right,
+        "scored": len(direct),
         "asked": len(direct),
+        "failed": 0,
         "strict": sum(row["strict"] is True for row in rows),
     }
 
 
-def test_a_missing_prediction_is_not_measured(tmp_path: Path) -> None:
-    for folder in ("ref", "res"):
-        (tmp_path / folder).mkdir()
-    row = {"key": "k", "kind": "mcq", "target": "A", "choices": CELL}
-    (tmp_path / "ref" / "questions.jsonl").write_text(json.dumps(row), "utf-8")
-    (tmp_path / "res" / "predictions.jsonl").write_text("", "utf-8")
-    command = [
-        sys.executable,
-        str(registry.PROGRAM / "score.py"),
-        str(tmp_path),
-        str(tmp_path / "out"),
-    ]
-    subprocess.run(command, check=True)
-    scores = json.loads((tmp_path / "out" / "scores.json").read_text("utf-8"))
-    assert scores == {"accuracy": None, "right": 0, "scored": 0, "asked": 1, "strict": 0}
+MCQ = {"key": "k", "kind": "mcq", "target": "A", "choices": CELL}
 
 
-def test_unusable_input_is_one_line_and_writes_nothing(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        str(registry.PROGRAM / "score.py"),
-        str(tmp_path),
-        str(tmp_path / "out"),
-    ]
+def codabench(
+    folder: Path, questions: list[dict[str, Any]], predictions: list[dict[str, Any]]
+) -> subprocess.CompletedProcess[str]:
+    """The program run as Codabench runs it, into folder/out."""
+    for name, rows in (("ref/questions", questions), ("res/predictions", predictions)):
+        path = folder / f"{name}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    command = [sys.executable, "-I", str(registry.PROGRAM / "score.py"), str(folder)]
+    command.append(str(folder / "out"))
+    return subprocess.run(command, check=False, capture_output=True, text=True)
+
+
+def scores_of(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "out" / "scores.json").read_text("utf-8"))
+    return found
+
+
+@pytest.mark.parametrize(
+    "prediction",
+    [
+        None,
+        {"finish_reason": "error"},
+        {"reply": "Answer: A", "finish_reason": "error"},
+        {"reply": "Answer: A", "finish_reason": "content_filter"},
+        {"reply": "Error: 503 service unavailable, retry"},
+        {"reply": 7},
+        {"reply": None},
+        {"reply": ""},
+    ],
+)
+def test_a_submission_gains_nothing_by_not_answering(
+    tmp_path: Path, prediction: dict[str, Any] | None
+) -> None:
+    """Next to one right answer, all that is no answer is a wrong one; scores.json says how many."""
+    questions = [{**MCQ, "key": str(i)} for i in range(2)]
+    given = [{"key": "0", "reply": "A"}]
+    given += [{"key": "1", **prediction}] if prediction else []
+    assert codabench(tmp_path, questions, given).returncode == 0
+    scores = scores_of(tmp_path)
+    assert (scores["accuracy"], scores["right"], scores["asked"]) == (0.5, 1, 2)
+    is_answer = prediction is not None and prediction.get("reply", 0) in (None, "")
+    assert scores["failed"] == (0 if is_answer else 1)
+    rows = (tmp_path / "out" / "verdicts.jsonl").read_text("utf-8").splitlines()
+    second = json.loads(rows[1])
+    assert (second["correct"], second["value"], second["strict"]) == (False, 0.0, False)
+
+
+def test_no_question_has_no_accuracy(tmp_path: Path) -> None:
+    assert codabench(tmp_path, [], []).returncode == 0
+    assert scores_of(tmp_path)["accuracy"] is None
+
+
+def test_half_a_surrogate_pair_is_written_as_it_is(tmp_path: Path) -> None:
+    question = {"key": "k\ud800", "kind": "qa", "target": "Mars"}
+    done = codabench(tmp_path, [question], [{"key": "k\ud800", "reply": "Answer: Mars\udc00"}])
+    assert (done.returncode, done.stderr) == (0, "")
+    row = json.loads((tmp_path / "out" / "verdicts.jsonl").read_text("ascii"))
+    assert (row["key"], row["extracted"], row["correct"]) == ("k\ud800", "Mars\udc00", False)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"options": [1]}, "options '[1]' is not a JSON object"),
+        ({"options": {"reply": "A"}}, "no option 'reply'; it has multi"),
+        ({"options": {"choices": ["a"]}}, "no option 'choices'"),
+        ({"kind": "essay"}, "kind 'essay' is not one of mcq, qa"),
+        ({"kind": ["mcq"]}, "kind ['mcq'] is not one of"),
+        ({"target": "Z"}, "unreadable_target"),
+        ({"choices": 5}, "cannot be scored: scorer_crash: TypeError"),
+        ({"kind": "numeric", "target": 1, "options": {"units": 5}}, "scorer_crash"),
+        ({"kind": "numeric", "target": 1, "options": {"rel_tol": "x"}}, "unreadable_tolerance"),
+        ({"kind": "keypoints", "target": ["x y"], "options": {"judge": "m"}}, "judge_failed"),
+    ],
+)
+def test_an_unusable_question_is_one_line_and_writes_nothing(
+    tmp_path: Path, change: dict[str, Any], told: str
+) -> None:
+    done = codabench(tmp_path, [MCQ, {**MCQ, **change}], [{"key": "k", "reply": "A"}])
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert done.stderr.startswith("cannot score: questions.jsonl line 2: ")
+    assert told in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "\ud800", "[" * 100_000, '{"a": ' + "1" * 9999 + "}"])
+def test_an_unreadable_line_is_one_line_and_writes_nothing(tmp_path: Path, text: str) -> None:
+    codabench(tmp_path, [MCQ], [])
+    (tmp_path / "res" / "predictions.jsonl").write_bytes(text.encode("utf-8", "surrogatepass"))
+    program = str(registry.PROGRAM / "score.py")
+    command = [sys.executable, program, str(tmp_path), str(tmp_path / "other")]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert len(done.stderr.strip().splitlines()) == 1
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_missing_folder_is_one_line(tmp_path: Path) -> None:
+    program = str(registry.PROGRAM / "score.py")
+    command = [sys.executable, program, str(tmp_path), str(tmp_path / "out")]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert not (tmp_path / "out").exists()
 
 
@@ -915,6 +996,11 @@ LOOSE: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("numeric", "Answer: 1,000", 1000, {}),
     ("tool", '{"name": "f", "arguments": {}}', [{"name": "f", "arguments": {}}], {}),
 ]
+WRONG: list[tuple[str, str, Any, dict[str, Any]]] = [
+    ("tool", "<tool_call>broken", [], {}),
+    ("tool", "I call it.\n<tool_call>\nclock", [], {}),
+    ("qa", '{"a": 1, "a": 2}', '{"a": 2}', {"format": "json"}),
+]
 
 
 @pytest.mark.parametrize(("kind", "reply", "target", "more"), STRICT)
@@ -923,6 +1009,14 @@ def test_the_form_asked_for_is_strictly_right(
 ) -> None:
     verdict = score(kind, reply=reply, target=target, **more)
     assert (verdict.correct, verdict.strict) == (True, True)
+
+
+@pytest.mark.parametrize(("kind", "reply", "target", "more"), WRONG)
+def test_a_broken_answer_in_form_is_wrong(
+    kind: str, reply: str, target: Any, more: dict[str, Any]
+) -> None:
+    verdict = score(kind, reply=reply, target=target, **more)
+    assert (verdict.correct, verdict.strict) == (False, False)
 
 
 @pytest.mark.parametrize(("kind", "reply", "target", "more"), LOOSE)
@@ -942,6 +1036,22 @@ def test_wrong_and_unmeasured_are_so_strictly_too() -> None:
         "mcq", reply="Answer: C\nBecause", target="C", choices=PLANETS, finish_reason="length"
     )
     assert (cut.correct, cut.strict) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("written", "strict"),
+    [("Bern", True), (" Bern", False), ("Ｂern", False)],
+)
+def test_an_argument_is_strictly_right_as_written(written: str, strict: bool) -> None:
+    target = [{"name": "f", "arguments": {"city": "Bern"}}]
+    for arguments in ({"city": written}, {"city": [written]}):
+        gold = [{"name": "f", "arguments": {"city": ["Bern"]}}] if "[" in str(arguments) else target
+        call = json.dumps({"name": "f", "arguments": arguments}, ensure_ascii=False)
+        verdict = score("tool", reply=f"<tool_call>{call}</tool_call>", target=gold)
+        assert (verdict.correct, verdict.strict) == (True, strict)
+        message = {"role": "assistant", "tool_calls": [{"function": json.loads(call)}]}
+        verdict = score("tool", reply=None, target=gold, messages=[message])
+        assert (verdict.correct, verdict.strict) == (True, strict)
 
 
 def test_calls_beside_the_text_are_in_form() -> None:

@@ -6,6 +6,7 @@ import json
 import time
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -170,6 +171,50 @@ def test_pythons_literals_are_read(python: str, arguments: dict[str, Any]) -> No
 def test_what_python_would_have_to_run_is_no_call(python: str) -> None:
     assert calls.in_text(python).calls == []
     assert scored(python, [{"name": "f", "arguments": {"a": 2}}]).correct is False
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "equal"),
+    [
+        *(("9007199254740993.0", 2**53 + 1, True), ("9007199254740993.0", 2**53, False)),
+        *(("9007199254740993", 2**53, False), ("1e2", 100, True), ("0.10", 0.1, True)),
+        *(("1e-400", 1e-300, False), ("0e9999999999", 0, True), ("-0.0", 0, True)),
+        *(("0.1", 0.1000000000000001, False), ("1.0", True, False)),
+    ],
+)
+def test_numbers_are_compared_exactly(text: str, value: object, equal: bool) -> None:
+    target = [{"name": "f", "arguments": {"x": value}}]
+    reply = f'<tool_call>{{"name": "f", "arguments": {{"x": {text}}}}}</tool_call>'
+    assert scored(reply, target).correct is equal
+    schema = {"x": {"default": value}}
+    assert scored(reply, [{"name": "f"}], schema=schema).correct is equal
+
+
+@pytest.mark.parametrize("text", ["1e999", "-1e999", "NaN", "Infinity", "1e9" + "9" * 30])
+def test_what_is_no_double_is_no_number(text: str) -> None:
+    reply = f'<tool_call>{{"name": "f", "arguments": {{"x": {text}}}}}</tool_call>'
+    assert scored(reply, [{"name": "f"}]).reason == "malformed_arguments"
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_many_calls_are_compared_by_table(monkeypatch: pytest.MonkeyPatch, turned: bool) -> None:
+    """Three thousand of each, in whatever order: each is compared once or twice, not with every other."""
+    target = [{"name": "f", "arguments": {"x": i}} for i in range(3000)]
+    made = [{"function": call} for call in (reversed(target) if turned else target)]
+    difference = mock.Mock(side_effect=tool._difference)
+    monkeypatch.setattr(tool, "_difference", difference)
+    message = {"role": "assistant", "tool_calls": made}
+    assert scored(None, target, messages=[message]).correct is True
+    assert difference.call_count <= 6000
+
+
+def test_more_calls_than_can_be_compared_are_no_answer() -> None:
+    target = [{"name": "f", "arguments": {"x": str(i)}} for i in range(3000)]
+    made = [{"function": {"name": "f", "arguments": {"x": f"{i} "}}} for i in range(3000)]
+    verdict = scored(None, target, messages=[{"role": "assistant", "tool_calls": made}])
+    assert (verdict.correct, verdict.reason) == (False, "too_many_calls")
+    few = scored(None, target[:99], messages=[{"role": "assistant", "tool_calls": made[98::-1]}])
+    assert (few.correct, few.reason) == (True, tool.NOT_EXACT)
 
 
 # --- for any text -----------------------------------------------------------------------------

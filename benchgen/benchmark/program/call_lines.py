@@ -12,12 +12,11 @@ from .call_values import (
     MAX_TRIES,
     Call,
     Found,
-    Malformed,
     arguments_of,
-    json_at,
     plain_name,
     shaped,
 )
+from .json_values import Malformed, json_at
 
 _WEAK = re.compile(
     r"^(?:\d{1,2}[.)][ \t])?[ \t>*_`\"'“‘($#{-]{0,12}(?:\\boxed\{|\\[\[(]\s{0,9}|<(?:final_?)?answer>\s{0,9}"
@@ -26,7 +25,7 @@ _WEAK = re.compile(
     r"|(?P<react>(?:action|tool|function)(?: name)?[ \t*]{0,4}:[ \t*`]{0,4}(?P<name>[\w.-]{1,128})[ \t*`]{0,4}\n?"
     r"[ \t*]{0,4}(?:action input|arguments|args|input|parameters)[ \t*]{0,4}:[\s`]{0,9}(?:json\s)?\s{0,9})"
     r"|(?P<json>(?:functools)?(?=(?:\[\s{0,20}){0,2}\{\s{0,20}[\"']))"
-    r"|(?P<python>(?=\[?[^\W\d][\w.-]{0,127}\()))",
+    r"|(?P<python>(?=(?:\[\s{0,20}){0,2}[^\W\d][\w.-]{0,127}\()))",
     re.MULTILINE | re.IGNORECASE,
 )
 _FENCE_END = re.compile(r"\s*```")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any
 
-from .call_values import Call, Malformed, finite, plain_name
+from .call_values import Call, plain_name
+from .json_values import Malformed, number, unique
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<text>"
@@ -19,7 +21,7 @@ _TOKEN = re.compile(
 _WORDS = {"True": True, "true": True, "False": False, "false": False, "None": None, "null": None}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _PLAIN_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\n": "", "\\": "\\", "'": "'", '"': '"'}
-CALLED = re.compile(r"\[?\s{0,20}(?P<name>[^\W\d][\w.-]{0,127})\(")
+CALLED = re.compile(r"(?:\[\s{0,20}){0,2}(?P<name>[^\W\d][\w.-]{0,127})\(")
 
 _Step = tuple[Any, int]
 
@@ -50,14 +52,14 @@ def _literal(text: str, position: int) -> _Step:
     if kind == "text":
         return _unescaped(word), end
     if kind == "number":
-        return (finite(word) if word.strip("+-").strip("0123456789") else int(word)), end
+        return (number(word) if word.strip("+-").strip("0123456789") else int(word)), end
     if kind == "word" and word in _WORDS:
         return _WORDS[word], end
     if kind == "mark" and word in "[(":
         return _until("])"["[(".index(word)], _literal, text, end)
     if kind == "mark" and word == "{":
         pairs, end = _until("}", _pair, text, end)
-        return dict(pairs), end
+        return unique(pairs), end
     raise Malformed
 
 
@@ -107,15 +109,21 @@ def _python_call(text: str, position: int) -> _Step:
         return Call(plain_name(name), pairs[0][1]), position
     if any(key is None for key, _ in pairs):
         raise Malformed
-    return Call(plain_name(name), dict(pairs)), position
+    return Call(plain_name(name), unique(pairs)), position
+
+
+def _list_of_calls(text: str, position: int) -> tuple[list[Call], int]:
+    nested = text[position + 1 :][:21].lstrip()[:1] == "["
+    item = _list_of_calls if nested else _python_call
+    found, end = _until("]", item, text, position + 1)
+    return (list(itertools.chain(*found)) if nested else found), end
 
 
 def python_calls(text: str, position: int) -> tuple[list[Call], int]:
-    """`f(x=1)` or `[f(x=1), g()]`."""
+    """`f(x=1)`, `[f(x=1), g()]` or `[[f(x=1)], [g()]]`."""
     try:
         if text[position] == "[":
-            calls, end = _until("]", _python_call, text, position + 1)
-            return calls, end
+            return _list_of_calls(text, position)
         call, end = _python_call(text, position)
         return [call], end
     except RecursionError:

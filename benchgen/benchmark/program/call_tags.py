@@ -13,13 +13,12 @@ from .call_values import (
     MAX_TRIES,
     Call,
     Found,
-    Malformed,
     Untyped,
     arguments_of,
-    json_at,
     plain_name,
     shaped,
 )
+from .json_values import DUPLICATE_KEY, Malformed, json_at
 
 _TAGS = r"(?:tool_calls?|function_calls?|functioncall|toolcall|tool_use|tool_code|tools)"
 _OPEN = (
@@ -68,6 +67,8 @@ def _parameters(text: str, position: int) -> tuple[dict[str, Any], int]:
         if end is None:
             raise Malformed
         key = (parameter["key"] or parameter["glm"]).strip()
+        if key in found:
+            raise Malformed(DUPLICATE_KEY)
         found[key] = Untyped(text[parameter.end() : end.start()])
         position = end.end()
     return found, position
@@ -197,6 +198,10 @@ class Tagged:
         self.kept_to = len(self.text) if end is None else end
         return self.kept_to
 
+    def opens_a_line(self, start: int) -> bool:
+        """A tag there sets out to be a call; within a line it may only be talked about."""
+        return not self.text[max(self.text.rfind("\n", 0, start) + 1, start - 40) : start].strip()
+
     def block(self, mark: re.Match[str]) -> int:
         """Where the call ends, or where to look on."""
         start, position = mark.start(), max(mark.end(), mark.start() + 1)
@@ -208,7 +213,7 @@ class Tagged:
             self.malformed, step = True, None
         if step is None:
             self.tries += 1
-            token = mark[0].startswith(("[", "<|", "<｜"))
+            token = mark[0].startswith(("[", "<|", "<｜")) or self.opens_a_line(start)
             self.malformed = self.malformed or token or bool(_WRONG.match(self.text, position))
             return position
         calls, end, self.closed = step

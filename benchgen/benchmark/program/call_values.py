@@ -1,16 +1,12 @@
-"""A tool call, and reading one from JSON as it stands: a repaired call is not the model's call.
-
-Of a key that stands twice the last counts, as in every JSON reader; NaN and Infinity are no JSON numbers.
-"""
+"""A tool call, and reading one from JSON as it stands: a repaired call is not the model's call."""
 
 from __future__ import annotations
 
-import json
-import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from .json_values import Malformed, json_of
 
 MAX_TEXT = 300_000
 """Characters of a reply that are looked at."""
@@ -18,10 +14,6 @@ MAX_CALLS = 1000
 """Calls that are read; nobody expects so many."""
 MAX_TRIES = 32
 """Places that look like a call and are none, until the search ends."""
-
-
-class Malformed(ValueError):
-    """What sets out to be a call and cannot be read as one."""
 
 
 class Untyped(str):
@@ -53,50 +45,6 @@ class Found:
 
 
 MALFORMED = Found([], malformed=True)
-
-
-def finite(digits: str) -> float:
-    """The number; Malformed for one too large to be one."""
-    number = float(digits)
-    if not math.isfinite(number):
-        raise Malformed
-    return number
-
-
-def _no_number(_: str) -> float:
-    raise Malformed
-
-
-_DECODER = json.JSONDecoder(parse_float=finite, parse_constant=_no_number)
-
-
-def json_at(text: str, position: int = 0) -> tuple[Any, int]:
-    """(the JSON value that begins there, where it ends); Malformed if there is none."""
-    try:
-        return _DECODER.raw_decode(text, position)
-    except (ValueError, RecursionError):
-        raise Malformed from None
-
-
-def json_of(text: str) -> Any:
-    """The value of a text that is JSON as a whole."""
-    text = text.strip()
-    value, end = json_at(text)
-    if end != len(text):
-        raise Malformed
-    return value
-
-
-def as_json(value: Any) -> Any:
-    """The value as JSON has it, with plain objects and lists; Malformed if JSON cannot hold it."""
-    try:
-        return json_of(json.dumps(value, allow_nan=False, default=_plain))
-    except (TypeError, ValueError):
-        raise Malformed from None
-
-
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else str(value)
 
 
 _NAMES = ("name", "function", "function_name", "tool_name", "tool", "action")

@@ -18,14 +18,11 @@ from .call_values import (
     MAX_TEXT,
     Call,
     Found,
-    Malformed,
     arguments_of,
-    as_json,
-    json_at,
-    json_of,
     plain_name,
     shaped,
 )
+from .json_values import Malformed, as_json, json_at, json_of
 
 _ITEMS = ("function_call", "custom_tool_call", "reasoning", "message")
 

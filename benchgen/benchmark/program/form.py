@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
 from .options import prepared
+from .spelling import composed
 
 _CALLS = re.compile(r"(?:<tool_call>[^<]*(?:<(?!/?tool_call>)[^<]*)*</tool_call>\s*)+")
 _NUMBER = re.compile(r"[+-]?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?(?:/\d{1,400})?")
@@ -43,16 +43,16 @@ def followed(
     if kind == "numeric":
         return bool(_NUMBER.fullmatch(value)) or value == str(target)
     accepted = target if isinstance(target, (list, tuple)) else [target]
-    return _composed(value) in {_composed(str(text)) for text in accepted}
+    return composed(value) in {composed(str(text)) for text in accepted}
 
 
 def _is_choice(value: str, choices: Sequence[str], several: bool) -> bool:
     """Whether a value is nothing but a label or an option's text, or a list of such."""
     options = prepared(tuple(choices), False)
-    known = {*options.labels, *(_composed(str(choice).strip()) for choice in choices)}
+    known = {*options.labels, *(composed(str(choice).strip()) for choice in choices)}
     if len(choices) > 26:  # labels may be numbers then
         known.update(map(str, range(1, len(choices) + 1)))
-    value = _composed(value)
+    value = composed(value)
     if not several:
         return value in known
     return any(set(value.split(mark)) <= known for mark in (", ", "; "))
@@ -64,7 +64,3 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _composed(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFC", text)

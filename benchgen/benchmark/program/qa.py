@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 from . import declared, reading, spelling
+from .json_values import DUPLICATE_KEY, Malformed, as_json, json_of, same
 from .verdict import Score, judged, missed, unmeasured
 
 MAX_PLACES = 64
@@ -207,36 +207,24 @@ _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 
 def _score_json(text: str, accepted: Any, whole: bool) -> Score:
     """Equal by content: the order of an object's keys is free, a list's is not, 1 equals 1.0."""
-    golds = [_json(gold) if isinstance(gold, str) else (gold,) for gold in accepted]
-    if any(gold is None for gold in golds):
+    try:
+        golds = [json_of(gold) if isinstance(gold, str) else as_json(gold) for gold in accepted]
+    except Malformed:
         return unmeasured("error", "unreadable_target")
     if not whole:
         return missed("truncated", "no_final_answer")
     fenced = _FENCE.findall(text)
     source = fenced[-1] if fenced else text
     starts = [at for at in (source.find("{"), source.find("[")) if at >= 0]
-    found = _json(source) or (_json(source[min(starts) :]) if starts else None)
-    if found is None:
-        return missed("no_answer", "malformed_json")
-    right = any(gold is not None and _equal(found[0], gold[0]) for gold in golds)
+    starts = [0, min(starts)] if starts else [0]
+    found: list[Any] = []
+    twice = False
+    for start in starts:
+        try:
+            found = found or [json_of(source[start:])]
+        except Malformed as error:
+            twice = twice or str(error) == DUPLICATE_KEY
+    if not found:
+        return missed(*(("ambiguous", DUPLICATE_KEY) if twice else ("no_answer", "malformed_json")))
+    right = any(same(found[0], gold, exact=False) for gold in golds)
     return judged(right, source.strip()[:2000])
-
-
-def _json(text: str) -> tuple[Any] | None:
-    """The JSON value in a tuple, so that null can be told from none."""
-    try:
-        return (json.loads(text),)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, bool) or isinstance(b, bool):
-        return a is b
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(_equal, a, b))
-    if isinstance(a, str) and isinstance(b, str):
-        return spelling.normalised(a) == spelling.normalised(b)
-    return bool(a == b)

@@ -30,17 +30,17 @@ Policy of this version
      what it does not plainly say is not measured.
  13. Strict: right, and in exactly the form asked for: a last line `Answer: X`, or X alone (form.py).
  14. Unmeasured is not wrong: a filter, an outage (finish_reason "error", or its message as the reply) or a
-     crash of the scorer give correct = None. An empty or null reply that ended normally is wrong.
+     crash of the scorer give correct = None. An empty or null reply that ended normally is wrong. In a
+     submission made elsewhere all of these are wrong, so that leaving out an answer gains nothing.
 
 As a Codabench scoring program: `python score.py [INPUT OUTPUT]` reads INPUT/ref/questions.jsonl and
-INPUT/res/predictions.jsonl, writes OUTPUT/scores.json and OUTPUT/verdicts.jsonl.
+INPUT/res/predictions.jsonl, writes OUTPUT/scores.json and OUTPUT/verdicts.jsonl (codabench.py).
 
 Standard library only. Nothing here may import from outside this folder.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -58,9 +58,9 @@ if not __package__:  # run as a file, on Codabench: the folder becomes a package
 from . import form, keypoints, mcq, numeric, qa, reading, spelling, tool
 from .verdict import Score, missed, unmeasured
 
-__all__ = ["KINDS", "OPTIONS", "VERSION", "Score", "main", "reward", "score", "score_files"]
+__all__ = ["KINDS", "OPTIONS", "VERSION", "Score", "reward", "score"]
 
-VERSION = "2"
+VERSION = "3.dev"
 """`.dev` at the end marks a program that is not released; see released.json."""
 
 KINDS: Mapping[str, Callable[..., Score]] = {
@@ -109,6 +109,8 @@ def score(
         )
     if reply is None and messages:
         reply = _last_text(messages)
+    if isinstance(reply, str):
+        reply = reading.bounded(reply)
     arguments = {"truncated": finish_reason in _CUT, **options}
     if kind == "mcq":
         arguments["choices"] = choices or ()
@@ -119,7 +121,6 @@ def score(
     if early is not None:
         return early
     assert isinstance(reply, str)
-    reply = reading.bounded(reply)
     try:
         verdict = _explained(KINDS[kind](reply, target, **arguments), reply)
         return _with_form(verdict, kind, reply, target, arguments)
@@ -172,7 +173,6 @@ def _without_answer(
         return unmeasured("error", "reply_not_text")
     if may_be_empty:
         return None
-    reply = reading.bounded(reply)
     if not reply.strip() or (not reply.isascii() and not spelling.normalised(reply).strip()):
         if finish_reason in _CUT:
             return missed("truncated", "no_text")
@@ -202,7 +202,8 @@ def _with_form(
     if not verdict.correct:
         return verdict
     several = bool(arguments.get("multi")) or isinstance(target, (list, tuple, set, frozenset))
-    in_form = not arguments["truncated"] and (
+    as_written = kind != "tool" or not verdict.reason  # tool.NOT_EXACT
+    in_form = (as_written and not arguments["truncated"]) and (
         _calls_natively(arguments.get("messages"))
         or form.followed(
             kind,
@@ -240,69 +241,9 @@ def _last_text(messages: Any) -> str | None:
     return None
 
 
-# --- Codabench -------------------------------------------------------------------------------
-
-
-def score_files(questions: Path, predictions: Path) -> list[dict[str, Any]]:
-    """One verdict a question, in the file's order; a question without a prediction is not measured."""
-    replies = {str(row.get("key")): row for row in _rows(predictions)}
-    verdicts = []
-    for question in _rows(questions):
-        row = replies.get(str(question.get("key")), {"finish_reason": "error"})
-        options = question.get("options") or {}
-        verdict = score(
-            str(question.get("kind")),
-            reply=row.get("reply"),
-            target=question.get("target"),
-            choices=question.get("choices"),
-            messages=row.get("messages"),
-            finish_reason=row.get("finish_reason") or "stop",
-            **options,
-        )
-        verdicts.append({"key": question.get("key"), **vars(verdict)})
-    return verdicts
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    rows = []
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            row = json.loads(line)
-            if not isinstance(row, dict):
-                raise ValueError(f"{path.name} line {number}: not a JSON object")
-            rows.append(row)
-    return rows
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Exit status: 0 done, 2 with one line on stderr when the input cannot be used."""
-    source, out = (Path(arg) for arg in (arguments or ("/app/input", "/app/output")))
-    try:
-        verdicts = score_files(
-            source / "ref" / "questions.jsonl", source / "res" / "predictions.jsonl"
-        )
-    except (OSError, ValueError, RecursionError) as error:
-        sys.stderr.write(f"cannot score: {error}\n")
-        return 2
-    scored = [verdict for verdict in verdicts if verdict["correct"] is not None]
-    right = sum(verdict["correct"] for verdict in scored)
-    scores = {
-        "accuracy": right / len(scored) if scored else None,
-        "right": right,
-        "scored": len(scored),
-        "asked": len(verdicts),
-        "strict": sum(verdict["strict"] is True for verdict in verdicts),
-    }
-    out.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps(verdict, ensure_ascii=False) + "\n" for verdict in verdicts]
-    (out / "verdicts.jsonl").write_text("".join(lines), encoding="utf-8")
-    (out / "scores.json").write_text(json.dumps(scores) + "\n", encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
+    from .codabench import main
+
     if len(sys.argv) not in (1, 3):
         sys.exit("usage: python score.py [INPUT OUTPUT]")
     sys.exit(main(sys.argv[1:]))

@@ -34,6 +34,11 @@ def normalised(text: str) -> str:
     return unicodedata.normalize("NFKC", text.translate(_FOLD)).translate(_FOLD)
 
 
+def composed(text: str) -> str:
+    """The text with each accent in one character with its letter, otherwise as written."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
 def lowered(text: str) -> str:
     """Lower case of the same length, so that positions in it are positions in the text."""
     low = text.lower()

@@ -3,14 +3,14 @@
   1. The calls are those of the message's fields; a message without any may write them in its text.
   2. As many calls as expected, each one used once; their order is free unless `ordered`.
   3. A name is right to the letter, but for the `functions.` that a chat template may put before it.
-  4. Arguments are JSON values: 5 is 5.0, not "5" and not true; lists keep their order, objects do not
-     have one. In an XML format, which has no types, the schema or the expected value gives the type.
+  4. Arguments are JSON values: 5 is 5.0, not "5" and not true, and numbers are compared exactly; lists
+     keep their order, objects do not have one. In an XML format, which has no types, the schema or the expected value gives the type.
      Expressions stay text. Texts are equal in one spelling (spelling.normalised); outer space counts
      only where the expected text has some, upper case always.
   5. An argument that is not expected is wrong, a missing one too, unless the schema says that it says
      nothing: it equals its default, or is null where the argument may be null or left out.
   6. What cannot be read as a call is `malformed_arguments`, and so is a call without arguments where
-     the format has a place for them: never an empty object.
+     the format has a place for them: never an empty object. A key that stands twice has no one value.
   7. No call expected: a reply in words is right; an empty or broken one is not.
   8. Calls in reasoning, after a turn or a tool's result that the model made up, or shown as an
      example, are not made.
@@ -21,9 +21,10 @@ The schema never makes a call wrong that equals the expected one; it explains on
 
 from __future__ import annotations
 
-import json
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from . import reading, spelling
@@ -31,14 +32,12 @@ from .call_values import (
     ARGUMENTS,
     Call,
     Found,
-    Malformed,
     Untyped,
-    as_json,
-    json_of,
     plain_name,
     shaped,
 )
 from .calls import in_messages, in_text, last_assistant
+from .json_values import Malformed, as_json, json_of, same, shown
 from .verdict import Score, judged, missed, unmeasured
 
 MAX_SHOWN = 2000
@@ -119,18 +118,26 @@ def _verdict(
         return missed("no_answer", "malformed_arguments")
     if not found.calls:
         return _without_call(found, golds)
-    shown = _shown(found.calls)
+    shown_calls = _shown(found.calls)
     if specs.named and any(not specs.knows(call.name, golds) for call in found.calls):
-        return judged(False, shown, "unknown_tool")
+        return judged(False, shown_calls, "unknown_tool")
     if not golds:
-        return judged(False, shown, "call_not_expected")
-    calls, missing = _unmatched(found.calls, golds, specs)
+        return judged(False, shown_calls, "call_not_expected")
+    try:
+        pairs, calls, missing = _paired(found.calls, golds, specs)
+    except _TooMany:
+        return missed("no_answer", "too_many_calls", shown_calls)
     if calls or missing:
-        return judged(False, shown, _why(calls, missing, specs))
-    pairs = zip(found.calls, golds, strict=True)
-    if ordered and any(_difference(call, gold, specs) for call, gold in pairs):
-        return judged(False, shown, "wrong_order")
-    return judged(True, shown)
+        return judged(False, shown_calls, _why(calls, missing, specs))
+    in_order = zip(found.calls, golds, strict=True)
+    if ordered and any(_difference(call, gold, specs) for call, gold in in_order):
+        return judged(False, shown_calls, "wrong_order")
+    exact = not any(_difference(call, gold, specs, exact=True) for call, gold in pairs)
+    return judged(True, shown_calls, "" if exact else NOT_EXACT)
+
+
+NOT_EXACT = "not_exact"
+"""Right, but for spaces or the spelling of characters; so not strictly right."""
 
 
 def _without_call(found: Found, golds: list[Call]) -> Score:
@@ -146,31 +153,54 @@ def _without_call(found: Found, golds: list[Call]) -> Score:
 
 def _shown(calls: list[Call]) -> str:
     texts = [
-        f'{{"name":{_json(call.name)},"arguments":{_json(call.arguments)}}}' for call in calls[:99]
+        f'{{"name":{shown(call.name)},"arguments":{shown(call.arguments)}}}' for call in calls[:99]
     ]
     return f"[{','.join(texts)}]"[:MAX_SHOWN].encode("utf-8", "replace").decode()
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 # --- matching --------------------------------------------------------------------------------
 
 
-def _unmatched(
+MAX_COMPARED = 100_000
+"""Pairs of calls compared where they are not alike in every character."""
+
+
+def _paired(
     calls: list[Call], golds: list[Call], specs: _Specs
-) -> tuple[list[Call], list[Call]]:
-    """(calls that are not expected, expected ones that are not made): each call is used once."""
-    left, missing = list(calls), []
+) -> tuple[list[tuple[Call, Call]], list[Call], list[Call]]:
+    """(calls with the expected ones that they are, calls that are not expected, expected ones not made).
+
+    Each call is used once. Calls written alike are paired first, by a table; only the others are
+    compared one by one.
+    """
+    made: dict[tuple[str, str], deque[Call]] = {}
+    for call in calls:
+        made.setdefault(_written(call), deque()).append(call)
+    pairs, missing = [], []
     for gold in golds:
-        same = (i for i, call in enumerate(left) if not _difference(call, gold, specs))
-        index = next(same, None)
-        if index is None:
-            missing.append(gold)
+        if alike := made.get(_written(gold)):
+            pairs.append((alike.popleft(), gold))
         else:
-            del left[index]
-    return left, missing
+            missing.append(gold)
+    left = [call for alike in made.values() for call in alike]
+    if len(left) * len(missing) > MAX_COMPARED:
+        raise _TooMany
+    others = []
+    for gold in missing:
+        index = next((i for i, c in enumerate(left) if not _difference(c, gold, specs)), None)
+        if index is None:
+            others.append(gold)
+        else:
+            pairs.append((left.pop(index), gold))
+    return pairs, left, others
+
+
+class _TooMany(Exception):
+    """More calls than can be compared."""
+
+
+def _written(call: Call) -> tuple[str, str]:
+    return call.name, shown(call.arguments)
 
 
 def _why(calls: list[Call], missing: list[Call], specs: _Specs) -> str:
@@ -183,8 +213,8 @@ def _why(calls: list[Call], missing: list[Call], specs: _Specs) -> str:
     return _difference(*pair, specs) if pair else "wrong_tool"
 
 
-def _difference(call: Call, gold: Call, specs: _Specs) -> str:
-    """What is wrong with the call; empty if it is the expected one."""
+def _difference(call: Call, gold: Call, specs: _Specs, *, exact: bool = False) -> str:
+    """What is wrong with the call; empty if it is the expected one. `exact`: to the character."""
     if call.name != gold.name:
         return "wrong_tool"
     spec = specs.of(call.name)
@@ -192,7 +222,9 @@ def _difference(call: Call, gold: Call, specs: _Specs) -> str:
         if key not in call.arguments:
             if not spec.says_nothing(key, value):
                 return f"missing_argument: {_name(key)}"
-        elif not _same(got := _typed(call.arguments[key], spec.types(key), value), value):
+        elif not same(
+            got := _typed(call.arguments[key], spec.types(key), value), value, exact=exact
+        ):
             fault = spec.fault(key, got)
             return f"schema: {_name(key)} {fault}" if fault else f"wrong_argument: {_name(key)}"
     for key, value in call.arguments.items():
@@ -203,20 +235,6 @@ def _difference(call: Call, gold: Call, specs: _Specs) -> str:
 
 def _name(key: str) -> str:
     return " ".join(key[:60].encode("utf-8", "replace").decode().split())
-
-
-def _same(got: Any, gold: Any) -> bool:
-    """Equality of JSON values: by type, numbers by value, texts in one spelling."""
-    if isinstance(got, bool) or isinstance(gold, bool):
-        return got is gold
-    if isinstance(got, dict) and isinstance(gold, dict):
-        return got.keys() == gold.keys() and all(_same(got[key], gold[key]) for key in gold)
-    if isinstance(got, list) and isinstance(gold, list):
-        return len(got) == len(gold) and all(map(_same, got, gold))
-    if isinstance(got, str) and isinstance(gold, str):
-        got, gold = spelling.normalised(got), spelling.normalised(gold)
-        return bool(got == gold or (gold == gold.strip() and got.strip() == gold))
-    return bool(got == gold)
 
 
 _LITERALS = {"True": True, "False": False, "None": None}
@@ -270,7 +288,7 @@ class _Spec:
         if known is None:
             return False
         value = _typed(value, self.types(key), None)
-        if isinstance(known, Mapping) and "default" in known and _same(value, known["default"]):
+        if isinstance(known, Mapping) and "default" in known and same(value, known["default"]):
             return True
         optional = self.required is not None and key not in self.required
         return value is None and (optional or "null" in self.types(key))
@@ -281,7 +299,7 @@ class _Spec:
         if types and not _of_type(value, types):
             return f"is not {' or '.join(sorted(types))}"
         choices = known.get("enum") if isinstance(known, Mapping) else None
-        if isinstance(choices, (list, tuple)) and not any(_same(value, c) for c in choices):
+        if isinstance(choices, (list, tuple)) and not any(same(value, c) for c in choices):
             return "is not in the enum"
         return ""
 
@@ -303,10 +321,8 @@ def _types(known: Any, depth: int = 4) -> frozenset[str]:
 def _of_type(value: Any, types: frozenset[str]) -> bool:
     if value is None or isinstance(value, bool):
         return ("null" if value is None else "boolean") in types
-    if isinstance(value, (int, float)):
-        return "number" in types or (
-            "integer" in types and (isinstance(value, int) or value.is_integer())
-        )
+    if isinstance(value, (int, Decimal)):  # a whole number is read as an int
+        return "number" in types or ("integer" in types and isinstance(value, int))
     if isinstance(value, str):
         return "string" in types
     return ("object" if isinstance(value, dict) else "array") in types
