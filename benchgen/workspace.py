@@ -19,7 +19,8 @@ import polars as pl
 
 from benchgen import config, lists
 from benchgen.author.write import Draft
-from benchgen.compare.paired import Comparison, compare_runs
+from benchgen.compare.paired import compare_runs
+from benchgen.compare.views import Comparison
 from benchgen.errors import InputError
 from benchgen.records import Benchmark, Convert, Job, Model, Place, PlanRecord, Run, Write
 from benchgen.reports import build_report

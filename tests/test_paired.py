@@ -4,37 +4,48 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchgen.compare.paired import (
+from benchgen.compare.inference import (
     IMPROVED,
+    RIGHT,
+    SHUFFLES,
     UNCLEAR,
+    VALUE,
     WORSE,
-    RunView,
-    compare_runs,
+    Grid,
+    Groups,
+    holm,
     mcnemar,
     newcombe,
     paired,
+    permutation,
     smallest_difference,
+    smallest_mean_difference,
     split_by_seen,
 )
+from benchgen.compare.paired import compare_runs
+from benchgen.compare.views import RunView
 from benchgen.errors import InputError
+from benchgen.run.statistics import mean_interval
 from benchgen.types import Question, Trace
 
 tables = st.tuples(*[st.integers(0, 40)] * 4).filter(lambda t: sum(t) > 0)
 
 
-def outcome_pair(
-    both: int, wins: int, losses: int, neither: int
-) -> tuple[dict[str, bool | None], dict[str, bool | None]]:
+def outcome_pair(both: int, wins: int, losses: int, neither: int) -> tuple[Grid, Grid]:
     cells = [(True, True)] * both + [(False, True)] * wins
     cells += [(True, False)] * losses + [(False, False)] * neither
     return (
-        {str(i): cell[0] for i, cell in enumerate(cells)},
-        {str(i): cell[1] for i, cell in enumerate(cells)},
+        {str(i): [cell[0]] for i, cell in enumerate(cells)},
+        {str(i): [cell[1]] for i, cell in enumerate(cells)},
     )
 
 
@@ -74,7 +85,7 @@ def test_swapping_the_runs_mirrors_everything(cells: tuple[int, int, int, int]) 
     there, back = paired(a, b), paired(b, a)
     assert there.ci == pytest.approx((-back.ci[1], -back.ci[0]), abs=1e-12)
     assert (there.wins, there.losses, there.p) == (back.losses, back.wins, back.p)
-    assert there.right_b - there.right_a == there.wins - there.losses
+    assert there.delta == pytest.approx(there.score_b - there.score_a)  # type: ignore[operator]
     low, high = there.ci
     assert -1 <= low <= there.delta <= high <= 1  # type: ignore[operator]
 
@@ -154,8 +165,8 @@ def test_the_smallest_difference_at_the_edges() -> None:
 
 
 def test_only_questions_scored_in_both_count() -> None:
-    a: dict[str, bool | None] = {"1": True, "2": None, "3": False, "4": True}
-    b: dict[str, bool | None] = {"1": True, "2": True, "3": True, "5": False}
+    a: Grid = {"1": [True], "2": [None], "3": [False], "4": [True]}
+    b: Grid = {"1": [True], "2": [True], "3": [True], "5": [False]}
     result = paired(a, b)
     assert (result.n, result.unpaired, result.wins, result.losses) == (2, 3, 1, 0)
     narrowed = paired(a, b, keys=["1", "3"])
@@ -163,7 +174,7 @@ def test_only_questions_scored_in_both_count() -> None:
 
 
 def test_nothing_in_common_claims_nothing() -> None:
-    result = paired({"1": True}, {"2": True})
+    result = paired({"1": [True]}, {"2": [True]})
     assert (result.n, result.delta, result.ci, result.p) == (0, None, (-1.0, 1.0), 1.0)
     assert result.verdict == UNCLEAR
     assert result.smallest is None
@@ -325,3 +336,228 @@ def test_records_survive_json() -> None:
     data = got.to_dict()
     assert data["pairs"][0]["result"]["wins"] == 6
     assert data["rows"][1]["score"] == 0.45
+
+
+# ---- graded values, repeats, clusters ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("gains", "p"),
+    [
+        # Made with scipy 1.17.1: permutation_test((gains,), sum, permutation_type="samples", exact)
+        ([0.5, -0.25, 0.25, 1, 0, 0.75, 0.5, -0.5, 0.25, 0.25], 0.12109375),
+        ([0.1, -0.3, 0.25, 0.6], 0.5),
+        ([], 1.0),
+        ([0.0, 0.0], 1.0),
+        ([0.3] * 6, 2 / 64),
+    ],
+)
+def test_the_permutation_test_is_exact_when_small(gains: list[float], p: float) -> None:
+    got, name = permutation(gains)
+    assert got == pytest.approx(p)
+    assert name == "exact paired permutation"
+
+
+def test_equal_gains_make_the_permutation_test_the_exact_mcnemar_test() -> None:
+    for wins, losses in ((9, 1), (5, 0), (7, 6), (12, 3)):
+        got, _ = permutation([1.0] * wins + [-1.0] * losses + [0.0] * 20)
+        assert got == pytest.approx(mcnemar(wins, losses))
+
+
+def test_the_drawn_permutation_test_is_seeded_and_near_the_exact_one() -> None:
+    gains = [1.0] * 20 + [-1.0] * 8
+    got, name = permutation(gains, seed=3)
+    assert "20,000 draws, seed 3" in name
+    assert (got, name) == permutation(gains, seed=3)
+    assert got == pytest.approx(mcnemar(20, 8), abs=0.006)
+    assert permutation([1.0] * 400)[0] == pytest.approx(1 / 20_001)  # never 0
+
+
+def test_false_alarms_of_the_permutation_test_stay_at_its_level() -> None:
+    """2,000 comparisons of 40 questions without a difference: at most 6 in 100 come out below 5 %."""
+    rng = random.Random(1)
+    alarms = 0
+    for _ in range(2_000):
+        gains = [rng.choice((-0.5, -0.25, 0.0, 0.0, 0.25, 0.5)) for _ in range(14)]
+        alarms += permutation(gains)[0] <= 0.05
+    assert 0.02 <= alarms / 2_000 <= 0.06
+
+
+@pytest.mark.slow
+def test_the_interval_of_graded_differences_covers() -> None:
+    """2,000 pairs of runs on 50 questions, graded in quarters, with a true difference of 0.1."""
+    rng = np.random.default_rng(4)
+    held = 0
+    for _ in range(2_000):
+        hard = rng.beta(2, 2, 50) * 0.8
+        a, b = rng.binomial(4, hard) / 4, rng.binomial(4, hard + 0.1) / 4
+        (low, high), _ = mean_interval((b - a).tolist(), bounds=(-1, 1))
+        held += low <= 0.1 <= high
+    assert 0.93 <= held / 2_000 <= 0.97
+
+
+def test_repeats_are_averaged_by_question_and_never_counted_as_questions() -> None:
+    a: Grid = {"1": [1, 0, 1, 0], "2": [0, 0, None, 0], "3": [None, None], "4": [1, 1]}
+    b: Grid = {"1": [1, 1, 1, 1], "2": [0, 1, 1, 0], "3": [1, 1], "4": [1, 1]}
+    got = paired(a, b)
+    assert (got.n, got.unpaired, got.wins, got.losses) == (3, 1, 2, 0)
+    assert got.score_a == pytest.approx(0.5)
+    assert got.score_b == pytest.approx(2.5 / 3)
+    assert got.test == "exact paired permutation"
+    assert got.p == pytest.approx(0.5)
+    assert got.interval == "Wilson bound"
+
+
+def test_asking_again_makes_no_more_questions_of_them() -> None:
+    """The same 0/1 answers repeated 10 times: the interval does not shrink."""
+    a, b = outcome_pair(10, 8, 2, 10)
+    again = [{key: list(row) * 10 for key, row in grid.items()} for grid in (a, b)]
+    once, many = paired(a, b), paired(*again)
+    assert many.n == 30
+    assert many.delta == pytest.approx(once.delta)
+    assert many.p == pytest.approx(once.p)
+    assert many.ci[1] - many.ci[0] > 0.9 * (once.ci[1] - once.ci[0])
+
+
+def test_questions_of_one_source_make_a_difference_borderline() -> None:
+    """Twelve wins that all lie in one of four documents are evidence of one document."""
+    a, b = outcome_pair(10, 12, 0, 18)
+    of = {key: "doc 0" if a[key] != b[key] else f"doc {1 + int(key) % 3}" for key in a}
+    got = paired(a, b, groups=Groups("source", of))
+    assert got.verdict == IMPROVED
+    assert got.clustered is not None
+    assert got.clustered["groups"] == 4
+    assert got.clustered["ci"][0] < 0 < got.clustered["ci"][1]
+    assert got.borderline
+    alone = paired(a, b, groups=Groups("source", {key: key for key in a}))
+    assert alone.clustered is None
+    assert not alone.borderline
+
+
+def test_holm_is_the_published_procedure() -> None:
+    """p = 0.01, 0.04, 0.03, 0.005: the example of Wikipedia's "Holm-Bonferroni method"; statsmodels
+    0.14 multipletests(method="holm") gives these."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([]) == []
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+def test_the_smallest_mean_difference_is_found_four_times_in_five() -> None:
+    rng = np.random.default_rng(9)
+    spread = rng.normal(0, 0.3, 100)
+    d = smallest_mean_difference((spread - spread.mean()).tolist())
+    assert d is not None
+    found = 0
+    for _ in range(2_000):
+        gains = rng.normal(d, spread.std(ddof=1), 100)
+        found += abs(gains.mean()) / (gains.std(ddof=1) / 10) > 1.96
+    assert 0.76 <= found / 2_000 <= 0.84
+    assert smallest_mean_difference([0.1, 0.1]) is None
+    assert smallest_mean_difference([1.0, -1.0]) is None
+
+
+def test_graded_values_are_tested_beside_the_share_right() -> None:
+    asked = tuple(Question("keypoints", f"Why {i}?", ["a", "b"]) for i in range(20))
+    a = tuple(scored_trace(q, False, 0.25 * (i % 3)) for i, q in enumerate(asked))
+    b = tuple(scored_trace(q, i < 3, 0.25 * (i % 3) + 0.25) for i, q in enumerate(asked))
+    got = compare_runs([simple_view(1, asked, a), simple_view(2, asked, b)])
+    assert [(p.result.measure, p.result.test) for p in got.pairs] == [
+        (RIGHT, "exact McNemar"), (VALUE, f"paired permutation, {SHUFFLES:,} draws, seed 0"),
+    ]  # fmt: skip
+    assert got.pairs[1].result.delta == pytest.approx(0.25)
+    assert got.pairs[1].p_holm == pytest.approx(2 * got.pairs[1].result.p)
+    assert got.rows[0].graded is not None
+    assert got.rows[0].graded["mean"] == pytest.approx(sum(0.25 * (i % 3) for i in range(20)) / 20)
+    assert got.differences()["measure"].to_list() == [RIGHT, VALUE]
+
+
+def test_every_pair_of_many_runs_can_be_tested() -> None:
+    asked = tuple(Question("qa", f"Who {i}?", ["a"]) for i in range(12))
+    views = [
+        simple_view(id, asked, tuple(scored_trace(q, i < 3 * id) for i, q in enumerate(asked)))
+        for id in (1, 2, 3, 4)
+    ]
+    got = compare_runs(views, every=True)
+    assert [(p.baseline, p.run) for p in got.pairs] == [
+        (1, 2),
+        (1, 3),
+        (1, 4),
+        (2, 3),
+        (2, 4),
+        (3, 4),
+    ]
+    assert all(p.p_holm >= p.result.p for p in got.pairs)
+    assert [(p.baseline, p.run) for p in compare_runs(views).pairs] == [(1, 2), (1, 3), (1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        (
+            {"dtype": "bfloat16"},
+            {"dtype": "float32"},
+            "another precision: dtype is bfloat16, float32",
+        ),
+        ({"sampling": {"temperature": 0.7}}, {"sampling": {"temperature": 0.0}}, "other sampling"),
+        ({"repeats": 1}, {"repeats": 5}, "another number of repeats"),
+        ({"max_new_tokens": 16}, {"max_new_tokens": 64}, "another token limit"),
+        ({"temperature": 1, "seed": 1}, {"temperature": 1, "seed": 2}, "different seeds: 1, 2"),
+    ],
+)
+def test_other_settings_are_warned_about(
+    one: dict[str, Any], other: dict[str, Any], told: str
+) -> None:
+    asked = tuple(Question("qa", f"Who {i}?", ["a"]) for i in range(4))
+    traces = tuple(scored_trace(q, True) for q in asked)
+    a, b = simple_view(1, asked, traces), simple_view(2, asked, traces)
+    assert compare_runs([a, b]).warnings == ()
+    got = compare_runs([replace(a, settings=one), replace(b, settings=other)]).warnings
+    assert len(got) == 1
+    assert told in got[0]
+    assert compare_runs([replace(a, settings=one), replace(b, settings=one)]).warnings == ()
+
+
+def test_seeds_of_greedy_runs_and_settings_that_nobody_told_are_passed_over() -> None:
+    asked = (Question("qa", "Who?", ["a"]),)
+    traces = (scored_trace(asked[0], True),)
+    a = simple_view(1, asked, traces, settings={"seed": 1, "limit": None, "dtype": None})
+    b = simple_view(2, asked, traces, settings={"seed": 2, "dtype": "float32"})
+    assert compare_runs([a, b]).warnings == ()
+
+
+def test_other_benchmarks_and_versions_are_named() -> None:
+    asked = tuple(Question("qa", f"Who {i}?", ["a"]) for i in range(5))
+    traces = tuple(scored_trace(q, True) for q in asked)
+    a = simple_view(1, asked, traces, benchmark_id=1)
+    b = simple_view(2, asked[:4], traces[:4], benchmark_id=2)
+    told = compare_runs([a, b]).warnings
+    assert "different benchmarks: 1 (bench), 2 (bench)" in told[0]
+    assert "the 4 that all of them were asked" in told[1]
+    version = compare_runs([a, replace(b, version_of=1)]).warnings[0]
+    assert "different versions of a benchmark: 1 (bench), 2 (bench, a changed copy of 1)" in version
+
+
+def test_what_was_not_measured_is_counted_and_left_out() -> None:
+    asked = tuple(Question("qa", f"Who {i}?", ["a"]) for i in range(5))
+    a = tuple(scored_trace(q, None if i == 0 else True) for i, q in enumerate(asked))
+    b = tuple(scored_trace(q, None if i in (0, 1) else False) for i, q in enumerate(asked))
+    got = compare_runs([simple_view(1, asked, a), simple_view(2, asked, b)])
+    assert (got.pairs[0].result.n, got.pairs[0].result.unpaired) == (3, 2)
+    assert got.differences()["left_out"].to_list() == [2]
+    assert any(line.startswith("2 of 5 questions that runs 1 and 2") for line in got.warnings)
+
+
+def scored_trace(question: Question, correct: bool | None, value: float | None = None) -> Trace:
+    return Trace(
+        question.key, (), "r", None, "ok" if correct is not None else "error", "", correct, value
+    )
+
+
+def simple_view(
+    id: int, asked: tuple[Question, ...], traces: tuple[Trace, ...], **more: Any
+) -> RunView:
+    told = {"benchmark_id": 1, **more}
+    return RunView(
+        run_id=id, model=f"m{id}", model_kind="base", benchmark="bench", program_sha256="p",
+        evaluation_sha256="e", questions=asked, traces=traces, **told,
+    )  # fmt: skip

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchgen.compare.paired import RunView, compare_runs
+from benchgen.compare.paired import compare_runs
 from benchgen.compare.plots import (
     Plot,
     answer_counts,
@@ -21,6 +21,7 @@ from benchgen.compare.plots import (
     label,
     loss_curve,
 )
+from benchgen.compare.views import RunView
 from benchgen.types import Question, Trace
 
 pytestmark = pytest.mark.slow  # drawing takes its time

@@ -20,7 +20,7 @@ import mistune
 import pytest
 
 from benchgen.compare.markup import clean, cut, escape_markdown, fence, href
-from benchgen.compare.paired import RunView, compare_runs
+from benchgen.compare.paired import compare_runs
 from benchgen.compare.report import (
     BenchmarkView,
     ReportView,
@@ -30,6 +30,7 @@ from benchgen.compare.report import (
     verdict,
     write_report,
 )
+from benchgen.compare.views import RunView
 from benchgen.types import Estimate, Evaluation, Plan, Question, Trace
 
 pytestmark = pytest.mark.slow  # drawing takes its time

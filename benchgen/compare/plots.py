@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from benchgen.compare.paired import RunView, ScoreRow
-from benchgen.run.metrics import summary
+from benchgen.compare.views import RunView, ScoreRow
+from benchgen.run.metrics import latest, summary
 from benchgen.types import STATUSES, Trace
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def answer_counts(traces: Iterable[Trace]) -> Counter[str]:
             return "right"
         return "wrong" if trace.status not in ANSWERS else trace.status
 
-    return Counter(fate(trace) for trace in {t.key: t for t in traces}.values())
+    return Counter(fate(trace) for trace in latest(traces))
 
 
 def inline(plot: Plot) -> str:

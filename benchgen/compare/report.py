@@ -7,12 +7,13 @@ Markdown. Nothing here reads a clock, so the same view gives the same bytes.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from benchgen.compare import tables
+from benchgen.compare.inference import IMPROVED, UNCLEAR, VALUE, PairedResult
 from benchgen.compare.markup import (
     Answered,
     Cell,
@@ -26,7 +27,6 @@ from benchgen.compare.markup import (
     to_html,
     to_markdown,
 )
-from benchgen.compare.paired import IMPROVED, UNCLEAR, Comparison, Pair, RunView
 from benchgen.compare.plots import (
     PART_NAMES,
     by_category,
@@ -35,7 +35,8 @@ from benchgen.compare.plots import (
     loss_curve,
     percent,
 )
-from benchgen.run.metrics import outcomes, summary
+from benchgen.compare.views import Comparison, Pair, RunView
+from benchgen.run.metrics import outcomes, question_means, summary
 from benchgen.types import Evaluation, Plan, Question
 
 TRACE_LIMIT = 200  # rows of traces on a run's page
@@ -227,19 +228,32 @@ def test_words(pair: Pair, names: Mapping[int, str]) -> str:
             f"{model} and {base} share no scored question of {pair.benchmark}: nothing to compare."
         )
     word = {IMPROVED: "improved over", UNCLEAR: "is not distinguishable from"}
+    measure = "mean value" if got.measure == VALUE else "right"
     text = (
         f"{model} {word.get(got.verdict, 'is worse than')} {base} on {got.n} "
-        f"{PART_NAMES[pair.part]} ({pair.benchmark}): {percent(got.score_b)} right against "
+        f"{PART_NAMES[pair.part]} ({pair.benchmark}): {percent(got.score_b)} {measure} against "
         f"{percent(got.score_a)}, {points(got.delta)} points (95 % interval {points(got.ci[0])} to "
         f"{points(got.ci[1])}; {got.wins} wins, {got.losses} losses, {p_words(got.p)})."
     )
     if got.borderline:
-        text += " Borderline: the exact test does not reach 5 %."
+        text += " Borderline: " + " and ".join(_doubts(got)) + "."
     if got.verdict == UNCLEAR:
         text += f" {_smallest_words(got.smallest)}"
     if pair.part == "same":
         text += " These questions were trained on, so this includes memorisation."
     return text
+
+
+def _doubts(got: PairedResult) -> Iterator[str]:
+    """Why a difference whose interval excludes zero is borderline all the same."""
+    if got.p >= 0.05:
+        yield f"the {'exact ' if 'exact' in got.test else ''}test does not reach 5 %"
+    told = got.clustered
+    if told is not None and told["ci"][0] <= 0 <= told["ci"][1]:
+        yield (
+            f"questions share a {told['by']}, and the interval by its {told['groups']} groups, "
+            f"{points(told['ci'][0])} to {points(told['ci'][1])}, holds zero"
+        )
 
 
 def _smallest_words(smallest: float | None) -> str:
@@ -257,6 +271,10 @@ def _score_words(figures: Mapping[str, Any]) -> str:
     if strict["score"] is not None and strict["right"] < figures["right"]:
         told += f"; {strict['right']} in exactly the form asked for"
     missing = figures["asked"] - figures["scored"]
+    if figures.get("repeats", 1) > 1:
+        told += (
+            f"; each question asked {figures['repeats']} times, the interval draws whole questions"
+        )
     return told + (f"; {missing} of {figures['asked']} not measured" if missing else "")
 
 
@@ -340,8 +358,7 @@ def _test_section(view: ReportView) -> Section:
     rows = tuple(_test_cells(pair, names) for pair in pairs)
     caption = "Differences in points, model minus baseline, question by question"
     text = (
-        "Only questions that both runs have scored count. Interval: Newcombe 1998, method 10. p: exact "
-        "McNemar test; Holm: adjusted for all tests of this table that compare models. Smallest shown: "
+        f"Only questions that both runs have scored count. {_methods(pairs)} Holm: adjusted for all tests of this table that compare models. Smallest shown: "
         "the difference that so many questions find four times in five. The word improved is written "
         "only where the interval excludes zero."
     )
@@ -349,11 +366,18 @@ def _test_section(view: ReportView) -> Section:
     return Section("Paired comparison", (text,), tables=(table,) if rows else ())
 
 
+def _methods(pairs: Sequence[Pair]) -> str:
+    """The intervals and tests of the table, each once."""
+    intervals = dict.fromkeys(pair.result.interval for pair in pairs)
+    tests = dict.fromkeys(pair.result.test for pair in pairs)
+    return f"Interval: {' or '.join(intervals)}. p: {' or '.join(tests)} test;"
+
+
 def _test_cells(pair: Pair, names: Mapping[int, str]) -> tuple[Cell, ...]:
     got = pair.result
     mark = "mute" if pair.ceiling else MARKS.get(got.verdict, "bad")
     return (
-        Cell(f"{PART_NAMES[pair.part]}, {pair.benchmark}"),
+        Cell(f"{PART_NAMES[pair.part]}, {pair.benchmark}{', mean value' * (got.measure == VALUE)}"),
         Cell(f"{names[pair.run]} against {names[pair.baseline]}"),
         Cell(pair.verdict + (" (borderline)" if got.borderline and not pair.ceiling else ""), mark=mark),
         Cell(str(got.n)),
@@ -412,10 +436,18 @@ def _differing(view: ReportView, pair: Pair, wanted: tuple[bool, bool]) -> list[
     runs = {run.run_id: outcomes(run.traces) for run in view.runs}
     a, b = runs[pair.baseline], runs[pair.run]
     seen = frozenset().union(*(run.seen for run in view.runs))
-    keys = sorted(key for key in a.keys() & b.keys() if (a[key], b[key]) == wanted)
+    keys = sorted(key for key in a.keys() & b.keys() if _better(a[key], b[key]) == wanted)
     if pair.part == "all":
         return keys
     return [key for key in keys if (key in seen) == (pair.part == "same")]
+
+
+def _better(a: Sequence[bool | None], b: Sequence[bool | None]) -> tuple[bool, bool] | None:
+    """(whether a, whether b) is right more often; None where both are alike or one is not measured."""
+    means = question_means({"a": a, "b": b})
+    if len(means) < 2 or means["a"] == means["b"]:
+        return None
+    return means["a"] > means["b"], means["b"] > means["a"]
 
 
 def _example(key: str, before: RunView, after: RunView) -> Example:

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from benchgen.compare.markup import Cell, Table, cut
-from benchgen.compare.paired import RunView, ScoreRow
 from benchgen.compare.plots import ANSWERS, answer_counts, percent
-from benchgen.run.metrics import summary, wilson
+from benchgen.compare.views import RunView, ScoreRow
+from benchgen.run.metrics import summary
+from benchgen.run.statistics import wilson
 from benchgen.types import LETTERS, Question, Trace
 
 KIND_NAMES = {

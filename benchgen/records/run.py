@@ -8,7 +8,7 @@ import polars as pl
 
 from benchgen import jobs
 from benchgen.benchmark.exchange.inspect_log import RunLog
-from benchgen.compare.paired import RunView
+from benchgen.compare.views import RunView
 from benchgen.errors import InputError, StateError, StoreError
 from benchgen.models import catalogue
 from benchgen.records.base import Record
@@ -173,4 +173,6 @@ class Run(Record):
             traces=traces,
             seen=frozenset(catalogue.seen_keys(self.place.store, model)),
             link=self.link,
+            settings=dict(self.row.settings),
+            version_of=bench.row.spec.get("version_of"),
         )

@@ -1,0 +1,45 @@
+"""Numbers: the number that a reply ends on, read whole.
+
+`evaluate.load(FOLDER)` of this folder loads it, without a network. The verdicts are those of benchgen's
+scoring program, of a benchmark's own where `scorer=` is given.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import datasets
+import evaluate
+
+from benchgen.run.metrics import score_all
+
+INPUTS = """
+"predictions": the replies as the model wrote them.
+"references": the number as text, such as "1/2"; options `rel_tol`, `abs_tol`.
+"""
+
+
+class BenchgenNumeric(evaluate.Metric):
+    """accuracy with its 95 % interval (ci), right, scored, asked, strict, value with value_ci."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=__doc__,
+            citation="",
+            inputs_description=INPUTS,
+            features=datasets.Features(
+                {
+                    "predictions": datasets.Value("string"),
+                    "references": datasets.Value("string"),
+                }
+            ),
+        )
+
+    def _compute(
+        self,
+        *,
+        predictions: list[str | None],
+        references: list[str],
+        **options: Any,
+    ) -> dict[str, Any]:
+        return score_all("numeric", predictions, references, **options)

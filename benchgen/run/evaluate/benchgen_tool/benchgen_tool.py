@@ -1,0 +1,45 @@
+"""Tool calling: the calls in a reply against the expected ones, as a multiset.
+
+`evaluate.load(FOLDER)` of this folder loads it, without a network. The verdicts are those of benchgen's
+scoring program, of a benchmark's own where `scorer=` is given.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import datasets
+import evaluate
+
+from benchgen.run.metrics import score_all
+
+INPUTS = """
+"predictions": the replies as the model wrote them.
+"references": the calls as JSON text `[{"name": "ping", "arguments": {"host": "a"}}]`; option `tools`.
+"""
+
+
+class BenchgenTool(evaluate.Metric):
+    """accuracy with its 95 % interval (ci), right, scored, asked, strict, value with value_ci."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=__doc__,
+            citation="",
+            inputs_description=INPUTS,
+            features=datasets.Features(
+                {
+                    "predictions": datasets.Value("string"),
+                    "references": datasets.Value("string"),
+                }
+            ),
+        )
+
+    def _compute(
+        self,
+        *,
+        predictions: list[str | None],
+        references: list[str],
+        **options: Any,
+    ) -> dict[str, Any]:
+        return score_all("tool", predictions, references, **options)
