@@ -113,9 +113,12 @@ def _python_call(text: str, position: int) -> _Step:
 
 
 def _list_of_calls(text: str, position: int) -> tuple[list[Call], int]:
-    nested = text[position + 1 :][:21].lstrip()[:1] == "["
+    _, mark, start = _token(text, position)
+    if mark != "[":
+        raise Malformed
+    nested = _token(text, start)[1] == "["
     item = _list_of_calls if nested else _python_call
-    found, end = _until("]", item, text, position + 1)
+    found, end = _until("]", item, text, start)
     return (list(itertools.chain(*found)) if nested else found), end
 
 

@@ -26,11 +26,11 @@ _ANSWER = re.compile(
 _TAGGED = re.compile(r"<(?:final_?)?answer>")
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s?\{")
 _OTHER = re.compile(
-    r"(?<![^\W\d_])(?:antwort|lösung|réponse|reponse|respuesta|risposta|resposta|ответ|відповідь|отговор|одговор"
+    r"(?<![^\W\d_])(?:antwort|lösung|réponse|reponse|respuesta|risposta|resposta|(?:ответ|(?:верный|правильный) вариант)|відповідь|отговор|одговор"
     r"|odpowiedź|odpověď|odpoveď|odgovor|antwoord|svar|svaret|vastaus|válasz|răspuns|răspunsul|raspunsul|atsakymas"
     r"|cevap|yanıt|jawaban|jawapan|sagot|jibu|đáp án|απάντηση|תשובה|התשובה|الإجابة|الجواب|پاسخ|جواب|उत्तर|উত্তর|விடை"
     r"|பதில்|సమాధానం|คําตอบ(?:ที่ถูกต้อง)?)"
-    rf"(?:(?![^\W\d_])(?:{_GLUE}(?::|=|->)"
+    rf"(?:(?![^\W\d_])(?:{_GLUE}(?::|=|->|-(?=\s))"
     r"|(?:[ \t][^.:;?!\n]{0,60}?)??[ \t](?:n'|ليست?[ \t]|не[ \t]|bukan(?:lah)?[ \t])?(?:ist|lautet|est|es|è|é|e|este|jest|to|je|on|är|er|ar|yra|is|adalah|ialah|ay|ni|là"
     r"|είναι|є|हैं|है|হল|হলো|هي|هو|است|ہے|היא|הוא)\b[ \t]*:?"
     r"|[ \t]{1,3}(?=\(?[a-z]\)?(?:[ \t.]|\Z|\n|'[a-zışçğüö])))|คือ[ \t]*)"
@@ -75,6 +75,7 @@ _OTHER_STEMS_WIDE = (
         "lösung",
         "réponse",
         "ответ",
+        "вариант",
         "відповідь",
         "отговор",
         "одговор",

@@ -29,6 +29,8 @@ def in_gap(gap: list[str], following: str, point: Pattern) -> int | None:
     gap = [word for word in gap if word != LINE_BREAK]
     if not gap or gap in _RELATIVE:
         return 0
+    if gap[:2] == ["used", "to"]:  # it did, and does no longer
+        return None
     rest = _without_asides(gap)
     if rest is None or len(rest) > 12 or not _joins(rest, len(rest) < len(gap), point.said):
         return None

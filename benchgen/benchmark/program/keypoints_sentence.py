@@ -8,6 +8,7 @@ not stated; a negative point is stated by a negative sentence only.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -64,7 +65,7 @@ def find(pattern: Pattern, text: str) -> str:
         outer = before(sentence.tokens, start, pattern.said)
         if outer is None or _goes_on(pattern, sentence.tokens, start, end):
             continue
-        if _acts(pattern, sentence, start, end):
+        if _acts(pattern, sentence, start, end) or _ranked(sentence.tokens, start, end, pattern):
             continue
         denials += outer + after(sentence.tokens, end, pattern.said)
         if denials == pattern.negated:
@@ -241,6 +242,22 @@ _TIMES = word_set(
     "year time way autumn fall day night moment more faster slower same next following winter spring summer season month"
     " week process end"
 )
+
+
+_RANKS = word_set("second third fourth fifth sixth seventh eighth ninth tenth next nd rd th among")
+_SUPERLATIVE = re.compile(r"\w{2,}est\Z|(?:best|worst|most|least)\Z")
+
+
+def _ranked(tokens: Sequence[str], start: int, end: int, pattern: Pattern) -> bool:
+    """Whether a superlative is one of several or not the first: `second highest`, `one of the highest`."""
+    for at in range(max(start, 1), end):
+        if not _SUPERLATIVE.match(tokens[at]):
+            continue
+        lead = [word for word in tokens[max(0, at - 4) : at] if word not in _DETERMINERS]
+        lower = lead[-1:] if lead[-2:] != ["1", "of"] else ["1"]
+        if lower and lower[0] not in pattern.said and lower[0] in _RANKS | {"1"}:
+            return True
+    return False
 
 
 def _goes_on(pattern: Pattern, tokens: Sequence[str], start: int, end: int) -> bool:

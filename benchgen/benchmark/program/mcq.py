@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from . import declared, reading, spelling
+from .corrections import corrections, retractions
+from .lookalikes import plain_labels
 from .options import Options, prepared
 from .values import (
     AMBIGUOUS,
@@ -18,6 +20,7 @@ from .values import (
     Pick,
     boxed_at,
     in_sentence,
+    label_spans,
     leading,
     read_value,
     standing,
@@ -67,6 +70,7 @@ def _settled(read: reading.Reading, options: Options, several: bool) -> Pick:
     """The first part of the reply that settles on anything; later parts are other questions'."""
     first = NOTHING
     for number, part in enumerate(read.parts):
+        part = part if options.lone_letters else plain_labels(part)
         cut = read.cut and number == len(read.parts) - 1
         low = spelling.lowered(part)
         pick = _before_the_cut(part, low, options, several) if cut else NOTHING
@@ -74,6 +78,7 @@ def _settled(read: reading.Reading, options: Options, several: bool) -> Pick:
             pick = _declared(part, low, options, several)
             if not pick.labels and not pick.final and not reading.refused(part):
                 pick = _undeclared(part, low, options, several)
+                pick = _unless_taken_back(pick, part, 0, options, several)
         if pick.labels or (pick.final and pick.reason not in AMBIGUOUS):
             return pick
         if not first.reason:
@@ -107,13 +112,12 @@ def _declared(part: str, low: str, options: Options, several: bool) -> Pick:
         return quick
     found = declared.declarations(part, low)
     places = [(d.value, d.style == "boxed", False) for d in found]
-    if found or _might_correct(low):
-        places += [
-            (m.end(), False, True)
-            for m in _CORRECTION.finditer(low)
-            if not _OF_A_LABEL.search(low, max(0, m.start() - 5), m.start())
-        ]
-        places.sort()
+    places += [
+        (m.end(), False, True)
+        for m in corrections(low)
+        if not _OF_A_LABEL.search(low, max(0, m.start() - 5), m.start())
+    ]
+    places.sort()
     weak = NOTHING
     for position, boxed, correction in reversed(places[-MAX_PLACES:]):
         value = boxed_at(part, position) if boxed else _value_text(part, position, several)
@@ -121,7 +125,7 @@ def _declared(part: str, low: str, options: Options, several: bool) -> Pick:
         if boxed and pick.labels and LABEL_ONLY.match(value) is None:
             weak = weak if weak.labels else pick
         elif pick.labels or pick.final:
-            return pick
+            return _unless_taken_back(pick, part, position, options, several)
     if weak.labels:
         return weak
     for rule in (_verdicts, _opening):
@@ -129,6 +133,25 @@ def _declared(part: str, low: str, options: Options, several: bool) -> Pick:
         if pick.labels:
             return pick
     return _concluded(part, low, options, several)
+
+
+def _unless_taken_back(
+    pick: Pick, part: str, position: int, options: Options, several: bool
+) -> Pick:
+    """What was picked behind `position`, unless it is called wrong: then what stands after that, if anything."""
+    said = next((m for m in retractions(spelling.lowered(part)) if m.start() > position), None)
+    if not pick.labels or said is None or said.start() - position > declared.MAX_VALUE:
+        return pick
+    between = part[position : said.start() + 1]
+    spans = label_spans(between, options) or options.mentions(spelling.folded(between))
+    if {index for _, _, index in spans} != set(pick.labels):
+        return pick
+    rest = part[said.end() :]
+    for rule in (_concluded, _undeclared):
+        later = rule(rest, spelling.lowered(rest), options, several)
+        if later.labels:
+            return later
+    return Pick(reason="retracted", final=True)
 
 
 _VERDICT = re.compile(
@@ -217,11 +240,6 @@ def _value_text(part: str, position: int, several: bool) -> str:
     return "; ".join(map(declared.peeled, listed)) if len(listed) > 1 else value
 
 
-_CORRECTION = re.compile(
-    r"\b(?:no|wait|actually|sorry|correction|scratch that|i mean|rather|make that)\b[ ,.:;!-]{1,4}"
-    r"(?:(?:no|wait|actually|sorry)[ ,.:;!-]{1,4})?"
-    r"(?:i mean |make that |it(?:'s| is| must be| should be) |that(?:'s| is) |the (?:correct )?(?:answer|option|one) is )?"
-)
 _OF_A_LABEL = re.compile(r"(?:[(\[][a-z]{1,2}[)\]]|\b[a-z]\)|\b[a-z]:)[ ]\Z")
 """`(A) no, (C) no`: what is denied there is the label before it."""
 _CONCLUSION = re.compile(
@@ -253,10 +271,6 @@ _IS_RIGHT = re.compile(
 _REJECTS = re.compile(
     r"\b(?:neither|nor|not that|n't think|not think|doubt|if|whether)\b[^.;!?\n]*\Z"
 )
-
-
-def _might_correct(low: str) -> bool:
-    return "wait" in low or "actually" in low or "mean" in low or "correction" in low
 
 
 def _concluded(part: str, low: str, options: Options, several: bool) -> Pick:
@@ -297,8 +311,33 @@ def _undeclared(part: str, low: str, options: Options, several: bool) -> Pick:
     pick = _by_line(lines, options, several)
     if pick.labels or pick.final:
         return pick
-    pick = _in_brackets(text, options, several)
-    return pick if pick.labels or pick.final else _named(text, options, several)
+    for rule in (_in_brackets, _contrasted, _named):
+        pick = rule(text, options, several)
+        if pick.labels or pick.final:
+            break
+    return pick
+
+
+_HOWEVER = re.compile(
+    r"\b(?:but|sondern|sino|mais|ma|mas|utan|maar|melainkan|lecz|ale|а|بل|(?<!t )(?:obviously|clearly|definitely))\b"
+)
+_SUPPOSES = re.compile(r"\b(?:if|whether|unless|suppose|wenn|si|se|если)\b|\?")
+
+
+def _contrasted(text: str, options: Options, several: bool) -> Pick:
+    """`Not A but C.`, in some language: the one label behind the turn, where one before it is denied."""
+    found: dict[int, None] = {}
+    for sentence in SENTENCE.split(text):
+        low = spelling.lowered(sentence)
+        turn = _HOWEVER.search(low)
+        if turn is None or _SUPPOSES.search(low):
+            continue
+        spans = label_spans(sentence, options)
+        denied = [index for start, _, index in spans if start < turn.start()]
+        left = standing(low, spans)
+        if denied and left and not set(denied) & set(left):
+            found.update(dict.fromkeys(left))
+    return Pick(tuple(found)) if len(found) == 1 and not several else NOTHING
 
 
 _BULLET = re.compile(r"(?:[^\w\s(\[<\"'$\\+.-]|\d{1,2}[.)](?=\s)|[-*+>](?=\s)|\s)*")
@@ -332,12 +371,20 @@ def _by_line(lines: list[str], options: Options, several: bool) -> Pick:
             return Pick(tuple(sorted(found))) if last_only else NOTHING
     ending = "" if not lines or _restates(lines[-1], options) else SENTENCE.split(lines[-1])[-1]
     last = read_value(ending, options, several, bare=True)
+    led_to = _LED_TO.match(ending)
+    if led_to and not last.labels and not label_spans(led_to["lead"], options):
+        last = read_value(led_to["rest"], options, several, bare=True)
     restated = len(bare) + len(led) >= len(options.labels)
     if last.labels and not restated and len(bare) <= 1:
         return last
     return Pick(reason="several_options") if len(bare) > 1 else NOTHING
 
 
+_LED_TO = re.compile(
+    r"(?P<lead>(?!(?:[^,]{0,40} )?(?:not|no|never|unlike|except|if|say|said|than|against|without)\b)[A-Za-z][a-z]{0,12}(?: [a-z]{1,12}){1,4}),\s"
+    r"(?P<rest>\(?[A-Z]{1,2}\)?[.!]?)\Z"
+)
+"""`Either way, C.`: a phrase of a few words, and the label."""
 _BRACKETED = re.compile(
     r"(?:[(\[](?=[A-Z]{1,2}[)\]])|\b(?:[Oo]ption|[Cc]hoice|[Ll]etter) (?=[A-Z]{1,2}\b)|(?:选项|選項|選択肢) ?)"
     r"([A-Z]{1,2})"

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from .numeric_exact import Unreadable
+from .numeric_operations import OF_NUMBER, operated_on
 from .numeric_parse import Parser
 from .numeric_spelled import Number
 from .numeric_tokens import tokens
@@ -28,6 +29,7 @@ MAX_ITEMS = 64
 """Numbers of one text that are looked at."""
 SEVERAL = "several_values"
 UNREADABLE = "unreadable_value"
+NOT_COMPUTED = "not_computed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +276,9 @@ def _placed(item: Item, found: list[Item], text: str) -> Item:
     wrapped = before.endswith("<") and after.startswith(">")
     if not wrapped and (_BOUND.search(before) or _OR_MORE.match(after)):
         return replace(item, numbers=(), reason="bound")
+    part = item.numbers[0].percent or "/" in text[item.start : item.end] if item.numbers else False
+    if operated_on(before, after) or (part and OF_NUMBER.match(after)):
+        return replace(item, numbers=(), reason=NOT_COMPUTED)
     last = re.findall(r"[^\W\d_]+", before)[-1:]
     label = bool(last) and last[0] in _LABELS and before.rstrip(" .#*").endswith(last[0])
     passing = label or bool(_PASSING_AFTER.match(lowered(text[item.end : item.end + 30])))

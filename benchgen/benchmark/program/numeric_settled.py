@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from . import declared, reading, spelling
 from . import numeric_stated as statements
+from .corrections import corrections, retractions
 from .numeric_end import MAX_TAIL, SENTENCE, undeclared
 from .numeric_items import SEVERAL, UNREADABLE, Notation
 from .numeric_spelled import Number, literal
@@ -72,15 +73,6 @@ class _Place(NamedTuple):
 
 _HASHES = re.compile(r"^[ \t*]{0,4}#{4}[ \t*]{0,6}(?=[^#\s])", re.MULTILINE)
 _A_LINE = re.compile(r"^[ \t*]{0,4}a\**[ \t]?:\**[ \t]{0,4}(?=\S)", re.MULTILINE)
-_CORRECTION = re.compile(
-    r"\b(?:no|wait|actually|sorry|oops|correction|scratch that|i mean|rather|make that)\b[ ,.:;!-]{1,4}"
-    r"(?:(?:no|wait|actually|sorry|i mean)\b[ ,.:;!-]{1,4}){0,2}"
-    r"(?:make that |it(?:'s| is| must be| should be) |that(?:'s| is| should be) "
-    r"|the (?:correct |right )?(?:result|value|number|total) (?:is|should be) )?"
-)
-_CORRECTION_STEMS = (
-    *("wait", "actually", "mean", "correction", "sorry", "oops", "no,", "no.", "h that", "e that"),
-)
 # Not the answer but a stage on the way to it.
 _STAGE = re.compile(r"\b(?:part|step|first|second|intermediate|previous|sub-?question|so far)\b")
 
@@ -109,10 +101,7 @@ def _places(part: str, low: str) -> list[_Place]:
     if "####" in low:
         places += [_Place(m.end(), "hash", m.start()) for m in _HASHES.finditer(low)]
     tail = max(0, len(low) - MAX_AFTER)
-    if spelling.any_of(_CORRECTION_STEMS, low):
-        places += [
-            _Place(m.end(), "correction", m.start()) for m in _CORRECTION.finditer(low, tail)
-        ]
+    places += [_Place(m.end(), "correction", m.start()) for m in corrections(low, tail)]
     return sorted(places)
 
 
@@ -247,25 +236,12 @@ def _goes_on_as_list(part: str, at: int) -> bool:
     return bool(_BULLET.match(follows) and _DIGIT.search(follows))
 
 
-_RETRACTED = re.compile(
-    r"(?:^|[.!?\n]\s{0,4}|\b(?:wait|no|hmm|oops|sorry|actually)\b[,.! ]{1,3})"
-    r"(?:(?:but|no|wait|hmm|actually)[, ]{1,2}){0,2}"
-    r"(?:(?:that|this|it)(?:'s| is| was| seems| can't be| cannot be)"
-    r" (?:wrong|incorrect|not right|not correct|a mistake|an error)"
-    r"|i (?:made|have made|see) (?:a|an|my) (?:mistake|error)"
-    r"|let me (?:redo|recalculate|recompute|start over|try again|correct)|scratch that|strike that)"
-)
-_RETRACTED_STEMS = ("wrong", "correct", "not right", "mistake", "error", "let me", " that")
-
-
 def _unless_retracted(
     found: Stated, part: str, low: str, position: int, notation: Notation
 ) -> Stated:
     """The declared value, unless what follows takes it back: then what stands after that, if anything."""
     after = low[position : position + MAX_AFTER]
-    if not spelling.any_of(_RETRACTED_STEMS, after):
-        return found
-    ends = [match.end() for match in _RETRACTED.finditer(after)]
+    ends = [match.end() for match in retractions(after)]
     if not ends:
         return found
     later = undeclared(part[position + ends[-1] :], notation)

@@ -12,8 +12,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from .numeric_exact import as_float, plain
-from .numeric_items import COPULA, SEVERAL, UNREADABLE, Item, Notation, scan
+from .numeric_items import COPULA, NOT_COMPUTED, SEVERAL, UNREADABLE, Item, Notation, scan
 from .numeric_markup import cleaned
+from .numeric_operations import operated_on
 from .numeric_parse import PERCENT
 from .numeric_spelled import Number, in_words
 from .spelling import any_of, lowered
@@ -51,6 +52,8 @@ _SOFT = frozenset(
     )
 )
 _WORDS = re.compile(r"[^\W\d_]+")
+_THAT_IS = re.compile(r"\W{0,4}(?:i\.e\.|namely|or),?\s(?:about |roughly )?")
+"""Behind an operation in words: what it comes to."""
 _NAMED = re.compile(r"(?:\b(?:and|or)|[,;])\s+[a-hj-z]_?\d?\s*(?:=|is|≈)\s*\Z")
 _FILLED = re.compile(
     r"(?:about|approximately|approx|around|roughly|exactly|precisely|only|just|nearly|almost|close to|equal to|a total of|total of"
@@ -83,7 +86,7 @@ def _relation(gap: str) -> bool:
 def _gap(low: str, before: Item, after: Item) -> str:
     """What a gap between two numbers is: relation, list, soft, concludes or stop."""
     gap = low[before.next : after.start]
-    if "→" in gap:
+    if "→" in gap or (before.reason == NOT_COMPUTED and _THAT_IS.fullmatch(gap)):
         return "relation"
     if _NAMED.search(gap):
         return "relation" if _unsolved(low, before) else "list"
@@ -302,7 +305,7 @@ def worded(text: str, notation: Notation) -> Stated:
     if several and in_words(rest[several.end() :]):
         return Stated(reason=SEVERAL)
     glued = rest[:1].isalpha() and rest[0] < "\u0590"
-    if glued or rest[:4] == " of " or any(c.isdigit() for c in rest[:40]):
+    if glued or rest[:4] == " of " or operated_on("", rest) or any(c.isdigit() for c in rest[:40]):
         return NOTHING
     unit = _WORDS.search(rest)
     if unit and unit[0] in PERCENT:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from . import spelling
+from . import lookalikes, spelling
 
 
 class Options:
@@ -24,6 +24,7 @@ class Options:
             known = self.loose.setdefault(words, self.same[i])
             if known != self.same[i]:
                 self.loose[words] = -1  # differ by punctuation alone: only the exact text decides
+        self.lone_letters = any(map(lookalikes.has_lone_letter, texts))
         self.longest = 2 * max(map(len, texts), default=0) + 40
         """Characters; a longer text is no option's, whatever marks and spaces are folded."""
         self.by_length = sorted(

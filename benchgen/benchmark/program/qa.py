@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from . import declared, reading, spelling
+from .corrections import corrections, retractions
 from .json_values import DUPLICATE_KEY, Malformed, as_json, json_of, same
 from .verdict import Score, judged, missed, unmeasured
 
@@ -15,6 +16,9 @@ MAX_PLACES = 64
 """Declarations looked at, from the last backwards."""
 MAX_UNDECLARED_WORDS = 12
 """A longer reply that declares nothing is no answer, rather than a wrong one."""
+
+
+_Accepted = Callable[[str], bool]
 
 
 def score(  # noqa: PLR0913 - the options are the caller's words
@@ -55,22 +59,37 @@ def _score_text(text: str, golds: set[str], fold: Callable[[str], str], whole: b
     def accepted(value: str) -> bool:
         return len(value) <= longest and fold(value) in golds
 
-    answer = _declared(text, whole)
-    if answer is not None:
-        right = next((value for value in _readings(answer) if accepted(value)), None)
-        shown = declared.peeled(answer if right is None else right)
-        return judged(right is not None, shown or answer)
+    found = _declared(text, whole)
+    if found is not None:
+        return _score_declared(text, *found, accepted)
     if not whole:
         return missed("truncated", "no_final_answer")
+    return _score_undeclared(text, accepted, 2 * longest)
+
+
+def _score_declared(text: str, position: int, answer: str, accepted: _Accepted) -> Score:
+    # A title may hold a `No, `: of an accepted line only what stands behind it may correct it.
+    behind = text.find(answer, position) + len(answer) if accepted(answer) else position
+    second = _second_thought(declared.without_comment(text[behind:]), accepted)
+    if second is not None:
+        return second
+    right = next(filter(accepted, _readings(answer)), None)
+    return judged(right is not None, declared.peeled(answer if right is None else right) or answer)
+
+
+def _score_undeclared(text: str, accepted: _Accepted, longest: int) -> Score:
     answer = _without_courtesy(declared.without_comment(text).strip())
+    if not accepted(text) and len(answer.split(None, MAX_CORRECTED)) <= MAX_CORRECTED:
+        second = _second_thought(answer, accepted)
+        if second is not None:
+            return second
     last = answer.rpartition("\n")[2]
-    candidates = (text, answer, last, _marked(answer))
-    for candidate in filter(None, dict.fromkeys(candidates)):
-        if len(candidate) > 2 * longest:
+    for candidate in filter(None, dict.fromkeys((text, answer, last, _marked(answer)))):
+        if len(candidate) > longest:
             continue
-        for value in _readings(candidate):
-            if accepted(value):
-                return judged(True, declared.peeled(value) or value)
+        right = next(filter(accepted, _readings(candidate)), None)
+        if right is not None:
+            return judged(True, declared.peeled(right) or right)
     if reading.refused(text):
         return missed("refused", "by_model")
     if len(answer.split(None, MAX_UNDECLARED_WORDS)) > MAX_UNDECLARED_WORDS:
@@ -84,8 +103,8 @@ _NO_VALUE = re.compile(
 )
 
 
-def _declared(text: str, whole: bool) -> str | None:
-    """The value of the last declaration; of a cut text only that of a finished line."""
+def _declared(text: str, whole: bool) -> tuple[int, str] | None:
+    """(where it begins, the line) of the last declaration; of a cut text only of a finished line."""
     low = spelling.lowered(text)
     found = [
         (d.value, d.line)
@@ -99,7 +118,53 @@ def _declared(text: str, whole: bool) -> str | None:
         value = declared.line_at(text, position)
         if not value or (not line and _NO_VALUE.match(spelling.lowered(value))):
             continue
-        return value
+        return position, value
+    return None
+
+
+MAX_CORRECTED = 4 * MAX_UNDECLARED_WORDS
+"""Words of a reply without a declaration in which a correction is looked for."""
+MAX_CORRECTION = 6
+"""Words of an answer that replaces another."""
+_CLAUSE_BEFORE = re.compile(r"(?:\A|[.!?;,:(\[\n\u2026-])[\s\"'*_]*\Z")
+_ANYWHERE = ("or rather", "i mean", "i meant", "make that", "i should", "chang", "i take")
+_MARKED = re.compile(r"[^,.:;!-]*[,.:;!-]|.*(?:'s| is| be) \Z", re.DOTALL)
+_NO_ANSWER = re.compile(
+    r"\W*(?:(?:yes|yeah|yep|right|correct|that|this|these|it|i|i'm|we|you|he|she|they|there|if|let|really|seriously|none"
+    r"|nothing|no|not|never|also|because|just|please|maybe|sure|thanks|hold on|one moment|wait|still|fixed|typo|spelling|grammar|formatting|added)\b|\Z)"
+)
+
+
+def _second_thought(text: str, accepted: _Accepted) -> Score | None:
+    """The verdict on what a text puts in the place of its answer, or that it takes it back; else None.
+
+    `Correction: X`, `no, X`, `or rather X`. What follows must be an accepted text, or a few words that
+    state nothing else: `Actually, it rains there` corrects no capital.
+    """
+    low = spelling.lowered(text)
+    for match in reversed(corrections(low)[-MAX_PLACES:]):
+        if not match["word"].startswith(_ANYWHERE) and not (
+            _CLAUSE_BEFORE.search(low[: match.start()]) and _MARKED.match(match[0])
+        ):
+            continue
+        line = text[match.end() : match.end() + declared.MAX_VALUE].partition("\n")[0]
+        sentence = re.split(r"(?<=[.!?])\s", line, maxsplit=1)[0]
+        value = declared.peeled(sentence).strip(" )]*_.!")
+        for candidate in (value, sentence, line):
+            right = next(filter(accepted, _readings(candidate)), None)
+            if right is not None:
+                return judged(True, declared.peeled(right) or right)
+        if _COPULA.search(value):  # `No, the capital is London`
+            value = "" if match["word"] == "actually" else _sentence_end(value)
+            value = value if value[:1].isupper() or value[:1].isdigit() else ""
+        few = len(value.split(None, MAX_CORRECTION)) <= MAX_CORRECTION
+        if few and not _NO_ANSWER.match(spelling.lowered(value)) and not value.endswith("?"):
+            return judged(False, value)
+    ends = retractions(low)
+    if ends and len(text[: ends[0].start()].split(None, MAX_CORRECTION)) <= MAX_CORRECTION:
+        later = text[ends[-1].end() :].strip(" .,;:!\n")
+        right = next(filter(accepted, _readings(later)), None)
+        return missed("no_answer", "retracted") if right is None else judged(True, right)
     return None
 
 
@@ -112,6 +177,11 @@ _AFTERTHOUGHT = re.compile(
 
 
 _YES_NO = re.compile(r"(yes|no|true|false)\b[,.;:!]", re.IGNORECASE)
+_ASKED = re.compile(r"\?\W{0,3}(?:no|nope|nah|not|wrong)\b", re.IGNORECASE)
+_SURE = re.compile(
+    r"[,;]? (?:(?:no|without(?: a)?) (?:doubt|question)|of course|for sure|definitely|certainly)\Z",
+    re.IGNORECASE,
+)
 
 
 def _readings(value: str) -> Iterator[str]:
@@ -127,8 +197,10 @@ def _readings(value: str) -> Iterator[str]:
     if turned:
         value = value[turned.end() :]
         yield value
+    value = _SURE.sub("", value.rstrip(" .!"))
+    yield value
     after = _AFTERTHOUGHT.search(value)
-    if after and value[: after.start()].strip():
+    if after and value[: after.start()].strip() and not _ASKED.match(value, after.start()):
         yield declared.peeled(value[: after.start()])
     verdict = _YES_NO.match(value)
     if verdict:

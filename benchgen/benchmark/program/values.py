@@ -49,10 +49,11 @@ _COMPACT = re.compile(r"[(\[{]{0,4}([A-Z]{2,26})[)\]}.!]{0,4}\Z")
 _AFTER_LABEL = re.compile(
     r"\s*(?:\Z|[^\w\s]|\d|[^\x00-\u06ff]|(?:because|since|as|for|which|that|is|was|are|and|or|but|so|due|given|not|though"
     r"|based|from|if|in|by|with|would|seems|must|rather|instead|here|where|when|while|has|only|too|also"
-    r"|definitely|clearly|obviously|then|correctly|best|matches|states|describes|says)\b)"
+    r"|definitely|clearly|obviously|then|correctly|best|matches|states|describes|says|vs|versus)\b"
+    r"|(?:sondern|sino|mais|ma|mas|utan|maar|lecz|ale)\s(?:die |la |le |el |il |a )?\(?[A-Z]\b)"
 )
 _AND = re.compile(
-    r"[)\]\"'*]{0,3}\s*(?:,\s*(?:and|or)?|/|&|\+|;|\band/or\b|\band\b|\bor\b)\s*(?:also |possibly |maybe |option |both )?"
+    r"[)\]\"'*]{0,3}\s*(?:[,;]\s*(?:and|or)?|/|&|\+|\||-{1,2}(?=\s?\(?[A-Z]{1,2}\)?\W*\Z)|-{0,2}>|=>|→|\band/or\b|\band\b|\bor\b|\bversus\b|\bvs\b\.?)\s*(?:also |possibly |maybe |option |both )?"
     r"[(\[\"'*]{0,3}(?P<label>[A-Z]{1,2})(?!"
     + _LETTER
     + r")(?!\)?\s+(?:is|was|are|has|have|had|does|did|do|would|will|can|cannot|could"
@@ -168,7 +169,7 @@ def in_sentence(value: str, options: Options, several: bool) -> Pick:
         sentence = sentence if len(spelling.folded(sentence)) >= len(head) else value
     words = spelling.folded(sentence)
     named = standing(words, options.mentions(words))
-    labelled = standing(spelling.lowered(sentence), _label_spans(sentence, options))
+    labelled = standing(spelling.lowered(sentence), label_spans(sentence, options))
     found = dict.fromkeys(labelled or named)
     if several and found:
         return Pick(tuple(sorted(found)))
@@ -182,7 +183,8 @@ def in_sentence(value: str, options: Options, several: bool) -> Pick:
 _LABEL_TOKEN = re.compile(r"(?<!" + _LETTER + r")(?<![$\\])([A-Z]{1,2})(?!" + _LETTER + ")")
 
 
-def _label_spans(sentence: str, options: Options) -> list[tuple[int, int, int]]:
+def label_spans(sentence: str, options: Options) -> list[tuple[int, int, int]]:
+    """(start, end, option) of the labels that stand in the sentence."""
     spans = []
     for match in _LABEL_TOKEN.finditer(sentence):
         index = options.index.get(match[1])
@@ -204,10 +206,11 @@ def _label_spans(sentence: str, options: Options) -> list[tuple[int, int, int]]:
 _DENY = re.compile(
     r"(?P<no>\b(?:not|never|neither|nor|cannot|cant|isnt|arent|wasnt|doesnt|dont|wont|couldnt|wouldnt|unlikely"
     r"|rules? out|ruled out|ruling out|eliminat\w{1,4}|exclud\w{1,4}|discard\w{0,3}|reject\w{0,3}|dismiss\w{0,3}"
-    r"|incorrect|wrong|false|instead of|rather than|unlike|except|than|compared to|as opposed to"
-    r"|nicht|kein\w{0,2}|pas|non|não|nao|no (?:es|era|son)|inte|ikke|niet|не|nie|není|bukan(?:lah)?|ليست?)\b|n't\b)"
+    r"|incorrect|wrong|false|instead of|rather than|unlike|except|apart from|aside from|other than|besides|save for"
+    r"|(?:any|every)\w* but|all but(?! certain| sure)|than|compared to|as opposed to"
+    r"|nicht|kein\w{0,2}|pas|non|não|nao|no (?:es|era|son)|inte|ikke|niet|не|ne|nie|není|bukan(?:lah)?|ليست?)\b|n't\b)"
     r"|(?P<yes>\b(?:but|leaving|leaves|leave|left|so|therefore|thus|hence|it's|it is|its|must be|has to be|is actually|which is"
-    r"|making|remains?|remaining|only|correct|right|instead(?! of)"
+    r"|making|remains?|remaining|only|correct|right|instead(?! of)|(?<!t )(?:obviously|clearly|definitely)"
     r"|sondern|sino|mais|ma|mas|e sim|utan|maar|melainkan|lecz|ale|а|بل)\b|;)"
 )
 _DENIED_AFTER = re.compile(
@@ -217,7 +220,7 @@ _DENIED_AFTER = re.compile(
     r"|[:-]?\s*(?:wrong\b|incorrect\b|false\b|ruled out\b|eliminated\b|excluded\b|cannot\b|cant\b|can't\b)"
     r"|ではな|ではありません|じゃな|不是|不对|不對|错|錯|が違|は違|(?:가|이|는|은) 아니|नहीं|değil)"
 )
-_ONCE = ("instead of", "rather than", "unlike", "except", "than", "compared to", "as opposed to")
+_ONCE = ("instead of", "rather than", "unlike", "than", "compared to", "as opposed to")
 
 
 def standing(low: str, spans: Iterable[tuple[int, int, int]]) -> list[int]:
@@ -244,7 +247,7 @@ def standing(low: str, spans: Iterable[tuple[int, int, int]]) -> list[int]:
 
 # --- several right options -------------------------------------------------------------------
 
-_LIST_ITEM = re.compile(r"\s*(?:,|/|&|\+|;|\band\b|\bor\b|\s)\s*", re.IGNORECASE)
+_LIST_ITEM = re.compile(r"\s*(?:,|/|&|\+|;|\||-{0,2}>|=>|→|\band\b|\bor\b|\s)\s*", re.IGNORECASE)
 
 
 def _list(value: str, options: Options) -> Pick:
