@@ -52,6 +52,10 @@ def test_a_row_joins_question_and_trace_by_key() -> None:
         "status": "ok",
         "reason": "",
         "reply": "the reply\nin full",
+        "language": "en",
+        "repeat": 0,
+        "value": None,
+        "strict": None,
     }
     assert table["target"].to_list()[1] == "Galileo"
     assert table["correct"].to_list() == [True, False, None]

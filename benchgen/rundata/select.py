@@ -1,4 +1,4 @@
-"""A finished run as a table: mode `failures`, `all` or `distill`, one row a question."""
+"""A finished run as a table: mode `failures`, `all` or `distill`, one row a reply."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ SCHEMA: dict[str, Any] = {
     "status": pl.String,
     "reason": pl.String,
     "reply": pl.String,
+    "language": pl.String,
+    "repeat": pl.Int32,
+    "value": pl.Float64,
+    "strict": pl.Boolean,
 }
 
 
@@ -68,6 +72,10 @@ def frame(
                 "status": trace.status,
                 "reason": trace.reason,
                 "reply": trace.reply,
+                "language": question.language,
+                "repeat": trace.repeat,
+                "value": trace.value,
+                "strict": trace.strict,
             }
         )
     return pl.DataFrame(rows, schema=SCHEMA)
