@@ -7,6 +7,7 @@ its artefacts (questions, traces, adapters) are files beside the database whose 
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
 import os
 import threading
@@ -335,6 +336,12 @@ def write_jsonl(path: Path, rows: Sequence[Mapping[str, Any]]) -> str:
     text = "".join(canonical(dict(row)) + "\n" for row in rows)
     write_atomic(path, text)
     return sha256(text)
+
+
+def file_sha256(path: Path) -> str:
+    """Hex sha256 of a file of any size."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def cut_torn_line(path: Path) -> None:

@@ -22,6 +22,7 @@ from benchgen.author.write import Draft
 from benchgen.compare.paired import compare_runs
 from benchgen.compare.views import Comparison
 from benchgen.errors import InputError
+from benchgen.models import catalogue
 from benchgen.records import Benchmark, Convert, Job, Model, Place, PlanRecord, Run, Write
 from benchgen.reports import build_report
 from benchgen.run import runner
@@ -130,18 +131,30 @@ class Workspace:
         """The catalogue's entry of a model config; an endpoint is stored under its name when first used."""
         return running.entry(self.place, option)
 
-    def run(
+    def find_model(self, typed: str) -> tuple[Model, tuple[str, ...]]:
+        """(the model that a name as typed stands for, other names that fit as well)."""
+        row, others = catalogue.resolve(self.store, typed)
+        return Model(self.place, catalogue.record(self.store, row, self.user).id), others
+
+    def run(  # noqa: PLR0913 - what a run is, keywords only
         self,
         benchmark: Benchmark | int,
         model: str | Model | config.ModelConfig,
         *,
         limit: int | None = None,
         seed: int = 0,
+        repeats: int = 1,
+        sampling: runner.Sampling | None = None,
         hardware: config.HardwareConfig | None = None,
         progress: runner.Progress | None = None,
     ) -> Run:
-        """A finished run of the model on the published benchmark's first `limit` questions (all)."""
-        run = running.begin(self.place, benchmark, model, limit=limit, seed=seed)
+        """A finished run of the model on the published benchmark's first `limit` questions (all).
+
+        With `repeats` each is asked so often, drawn as `sampling` or the benchmark says.
+        """
+        run = running.begin(
+            self.place, benchmark, model, limit=limit, seed=seed, repeats=repeats, sampling=sampling
+        )
         return running.resume(self.place, run, hardware=hardware, progress=progress)
 
     def resume_run(
@@ -150,9 +163,15 @@ class Workspace:
         *,
         hardware: config.HardwareConfig | None = None,
         progress: runner.Progress | None = None,
+        retry_errors: bool = False,
     ) -> Run:
-        """The run, finished: questions that have a trace are not asked again."""
-        return running.resume(self.place, run, hardware=hardware, progress=progress)
+        """The run, finished: questions that have a trace are not asked again.
+
+        With `retry_errors` those that got no reply are.
+        """
+        return running.resume(
+            self.place, run, hardware=hardware, progress=progress, retry_errors=retry_errors
+        )
 
     def get_run(self, id: int) -> Run:
         """The run with this id."""

@@ -11,6 +11,7 @@ from benchgen import config
 from benchgen.errors import ConfigError, NotFound
 from benchgen.models import catalogue
 from benchgen.models.embedded import EMBEDDED_ID
+from benchgen.models.names import Match, downloaded, match
 from benchgen.models.reference import ReferenceModel
 from benchgen.store import ModelRow, Store
 from benchgen.types import Request
@@ -164,3 +165,88 @@ def test_the_reference_answers_without_torch(store: Store, workspace_path: Path)
     model = catalogue.load(store, row, workspace_path, config.HardwareConfig(), answers)
     assert isinstance(model, ReferenceModel)
     assert [reply.text for _, reply in model.generate([Request((), key="k")])] == [answers["k"]]
+
+
+# ------------------------------------------------------------------------- names as people type them
+
+KNOWN = [
+    "my-tutor-v2",
+    "smollm2_135m",
+    "Qwen/Qwen2.5-0.5B-Instruct",
+    "Qwen/Qwen2.5-1.5B-Instruct",
+    "meta-llama/Llama-3.2-1B",
+]
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "others"),
+    [
+        ("my-tutor-v2", "my-tutor-v2", ()),
+        ("My Tutor V2", "my-tutor-v2", ()),
+        ("SmolLM2 135M", "smollm2_135m", ()),
+        ("qwen/qwen2.5-0.5b-instruct", "Qwen/Qwen2.5-0.5B-Instruct", ()),
+        ("Qwen2.5-0.5B-Instruct", "Qwen/Qwen2.5-0.5B-Instruct", ()),
+        ("qwen 0.5b", "Qwen/Qwen2.5-0.5B-Instruct", ()),
+        ("llama 3.2", "meta-llama/Llama-3.2-1B", ()),
+        ("qwen2.5", "Qwen/Qwen2.5-0.5B-Instruct", ("Qwen/Qwen2.5-1.5B-Instruct",)),
+        ("instruct qwen", "Qwen/Qwen2.5-0.5B-Instruct", ("Qwen/Qwen2.5-1.5B-Instruct",)),
+    ],
+)
+def test_a_name_as_people_type_it(typed: str, name: str, others: tuple[str, ...]) -> None:
+    assert match(typed, KNOWN) == Match(name, others)
+
+
+@pytest.mark.parametrize("typed", ["", "  ", "gpt", "qwen 7b", "5b", "tutor v3", "1"])
+def test_what_fits_nothing_is_not_guessed(typed: str) -> None:
+    assert match(typed, KNOWN) is None
+
+
+def test_the_newest_of_several_is_picked_and_the_others_are_told(store: Store) -> None:
+    base = small(store)
+    trained(store, "planets tutor", base)
+    trained(store, "planets tutor 2", base)
+    row, others = catalogue.resolve(store, "Planets")
+    assert (row.name, others) == ("planets tutor 2", ("planets tutor",))
+    row, others = catalogue.resolve(store, "planets-tutor")
+    assert (row.name, others) == ("planets tutor", ())
+    with pytest.raises(NotFound):  # code is taken at its word
+        catalogue.find(store, "Planets")
+
+
+def test_the_embedded_model_has_its_published_name_without_the_vendor(store: Store) -> None:
+    for typed in ("SmolLM2-135M-Instruct", "smollm2", "SmolLM2 135m"):
+        row, others = catalogue.resolve(store, typed)
+        assert (row.name, others) == ("smollm2_135m", ())
+    row, _ = catalogue.resolve(store, EMBEDDED_ID)  # the hub's own weights, not the 4-bit ones
+    assert (row.name, row.spec["source"]) == (EMBEDDED_ID, EMBEDDED_ID)
+
+
+def test_downloaded_models_are_known_by_part_of_their_name(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    (tmp_path / "models--Qwen--Qwen2.5-0.5B-Instruct" / "snapshots").mkdir(parents=True)
+    (tmp_path / "datasets--a--b" / "snapshots").mkdir(parents=True)
+    assert downloaded() == ["Qwen/Qwen2.5-0.5B-Instruct"]
+    for typed in ("qwen 0.5b", "qwen/qwen2.5-0.5b-instruct"):
+        assert catalogue.resolve(store, typed)[0].name == "Qwen/Qwen2.5-0.5B-Instruct"
+    other = catalogue.resolve(store, "org/never-seen")[0]
+    assert other.spec["source"] == "org/never-seen"
+
+
+def test_a_name_that_fits_nothing_is_refused_with_what_there_is(store: Store) -> None:
+    with pytest.raises(NotFound) as caught:
+        catalogue.resolve(store, "gpt nine")
+    assert "smollm2_135m" in str(caught.value)
+
+
+def test_an_endpoints_time_out_and_price_may_change_and_its_address_may_not(store: Store) -> None:
+    option = config.ModelConfig(name="m", kind="endpoint", base_url="http://localhost:1/v1")
+    first = catalogue.record(store, catalogue.stored_endpoint(store, option), "me")
+    option.timeout_s, option.price_out = 7.0, 2.5
+    again = catalogue.stored_endpoint(store, option)
+    assert again.id == first.id
+    assert (again.spec["timeout_s"], again.spec["price_out"]) == (7.0, 2.5)
+    option.base_url = "http://localhost:2/v1"
+    with pytest.raises(ConfigError, match="other settings"):
+        catalogue.stored_endpoint(store, option)

@@ -171,7 +171,7 @@ def test_lora_can_be_planned_on_a_file(cmd: Command, tmp_path: Path, base_folder
 
 
 BAD = [
-    (["run", "benchmark_id=1", "model=smollm2_135"], "smollm2_135m"),
+    (["run", "benchmark_id=1", "model=smallm2_135m"], "smollm2_135m"),
     (["run", "benchmark_id=7", "model=reference"], "no benchmark 7"),
     (["run", "benchmark_id=x", "model=reference"], "benchmark_id"),
     (["run", "model=reference"], "benchmark_id="),
@@ -335,7 +335,7 @@ def test_catalogue_names_are_understood_as_models() -> None:
         "model=catalogue",
         "model.name='Qwen/Qwen2.5-0.5B'",
     ]
-    both = line.name_models(["model=reference,my-model", "seed=1"])
+    both = line.name_models(["model=reference,my-model", "seed=1"], multirun=True)
     assert both == ["model=catalogue", "model.name='reference','my-model'", "seed=1"]
     odd = config.load(*line.name_models(["model=it's = mine"])).model
     assert (odd.kind, odd.name) == ("catalogue", "it's = mine")

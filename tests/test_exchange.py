@@ -32,7 +32,7 @@ from benchgen.benchmark.exchange.inspect_log import RunLog, write_inspect_log
 from benchgen.benchmark.exchange.lm_eval import read_lm_eval, write_lm_eval
 from benchgen.benchmark.prompts import render
 from benchgen.errors import ConfigError, DataError
-from benchgen.run.runner import scored, trace_of
+from benchgen.run.runner import Task, scored, trace_of
 from benchgen.types import Evaluation, Question, Reply, Request, Trace
 
 pytestmark = pytest.mark.slow  # real parts: files, processes, sockets
@@ -394,7 +394,11 @@ PARQUET: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "kilobytes that unpack to 36 megabytes": (
         lambda f: parquet(f, prompt=["0" * 6_000_000] * 6),
-        "unpacks to too much",
+        "unpacks to more than 32 MiB",
+    ),
+    "kilobytes that unpack to 60 million rows": (
+        lambda f: pl.select(pl.repeat("x", 60_000_000).alias("key")).write_parquet(f / hf.DATA),
+        "60000000 rows",
     ),
     "a program that is no zip": (
         lambda f: (f / "scoring_program.zip").write_bytes(b"x"),
@@ -439,7 +443,7 @@ def traces() -> tuple[Trace, ...]:
     replies[0] = Reply("", "error", error="timeout")
     replies[3] = Reply("Answer: 0.", "length", 10, 96, 2.0)
     return tuple(
-        trace_of(q, Request(render(q, EVALUATION)), reply, score)
+        trace_of(q, Request(render(q, EVALUATION)), reply, Task([q], EVALUATION, score))
         for q, reply in zip(QUESTIONS, replies, strict=True)
     )
 

@@ -29,8 +29,8 @@ from benchgen.models.failures import Answer as Raw
 from benchgen.models.failures import Failed, of_answer
 from benchgen.models.redact import HIDDEN, LINE_CHARS, Redactor, Secret
 from benchgen.models.waits import MAX_WAIT_S, asked_wait
-from benchgen.run.runner import trace_of
-from benchgen.types import Question, Reply, Request
+from benchgen.run.runner import Task, trace_of
+from benchgen.types import Evaluation, Question, Reply, Request
 from tests.servers import Answer, Received, ScriptedServer, completion, refused, said
 
 pytestmark = pytest.mark.slow  # real parts: files, processes, sockets
@@ -836,7 +836,7 @@ def test_traces_tell_what_was_not_measured() -> None:
     }
     for status, answer in expected.items():
         reply = one([answer], max_retries=0)
-        trace = trace_of(question, ask(), reply, scoring.score)
+        trace = trace_of(question, ask(), reply, Task([question], Evaluation(), scoring.score))
         assert trace.status == status
         assert trace.correct is {"error": None, "refused": None, "ok": True}.get(status, False)
         assert trace.reason or status == "ok"

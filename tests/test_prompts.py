@@ -39,6 +39,9 @@ POINTS = Question(
 )
 EVALUATIONS = {
     "letters": (MCQ, Evaluation()),
+    "likelihood of letters": (MCQ, Evaluation(method="likelihood")),
+    "likelihood of names": (MCQ, Evaluation(method="likelihood", options="names")),
+    "likelihood of hidden": (MCQ, Evaluation(method="likelihood", options="hidden")),
     "names": (MCQ, Evaluation(options="names")),
     "qa": (QA, Evaluation()),
     "system": (QA, Evaluation(system="You are brief.")),

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from benchgen.benchmark.choosing import METHODS, normalisation
 from benchgen.errors import ConfigError
 from benchgen.types import KINDS, LETTERS, Evaluation, Message, Question, canonical
 
-OPTION_FORMS = ("letters", "names")
+OPTION_FORMS = ("letters", "names", "hidden")
 INSTRUCT_IN = ("user", "system")
 
 
@@ -40,6 +41,9 @@ class Wording:
             '<tool_call>{"name": NAME, "arguments": {"NAME": VALUE}}</tool_call>, nothing else. '
             "If none is needed, answer in words.",
             "keypoints": "",
+            "likelihood of letters": "Answer with the letter of the right option.",
+            "likelihood of names": "Answer with the right option.",
+            "likelihood of hidden": "",
         }
     )
     answer: str = "Answer: {answer}"
@@ -90,6 +94,8 @@ def worked_answer(question: Question, evaluation: Evaluation) -> str:
     if form == "keypoints":
         return rationale or question.target_text
     letters = question.target if isinstance(question.target, list) else [question.target]
+    if form.startswith("likelihood"):  # the pick is written as its letter
+        return wording.answer.format(answer=letters[0])
     answer = ", ".join(letters) if form.endswith("letters") else question.target_text
     line = wording.answer.format(answer=answer)
     return f"{rationale}\n{line}" if rationale else line
@@ -121,6 +127,24 @@ def _form(question: Question, evaluation: Evaluation) -> str:
             "a multiple choice question needs 2 to 26 options", got=len(question.choices)
         )
     several = "several " if isinstance(question.target, list) else ""
+    if evaluation.method not in METHODS:
+        raise ConfigError("unknown method", got=evaluation.method, allowed=list(METHODS))
+    if evaluation.method == "likelihood":
+        if several:
+            raise ConfigError(
+                "likelihood picks one option, and this question has several right ones",
+                got=question.target,
+                next="benchmark.evaluation.method=generate",
+            )
+        normalisation(evaluation)  # before anything is asked
+        return f"likelihood of {evaluation.options}"
+    if evaluation.options == "hidden":
+        raise ConfigError(
+            "options are hidden only where their likelihood is scored",
+            got="method=generate",
+            allowed=["letters", "names"],
+            next="benchmark.evaluation.method=likelihood",
+        )
     return several + evaluation.options
 
 

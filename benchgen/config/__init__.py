@@ -22,6 +22,7 @@ from benchgen.config.schema import (
     LoopConfig,
     ModelConfig,
     RecipeConfig,
+    SamplingConfig,
     TrackerConfig,
     TrainerConfig,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "LoopConfig",
     "ModelConfig",
     "RecipeConfig",
+    "SamplingConfig",
     "TrackerConfig",
     "TrainerConfig",
     "cache_folder",

@@ -10,7 +10,12 @@ from typing import Any
 class EvaluationConfig:
     """How questions are put; frozen into the benchmark (see types.Evaluation)."""
 
+    method: str = "generate"
+    """generate | likelihood (mcq: of the options)"""
+    normalisation: str = ""
+    """likelihood: sum | token | character | byte; empty = sum for letters, else character."""
     options: str = "names"
+    """mcq: letters | names | hidden (likelihood only)"""
     system: str = ""
     instruction: str = ""
     instruct_in: str = "user"
@@ -99,6 +104,22 @@ class ModelConfig:
     max_retries: int = 6
     extra: dict[str, Any] = field(default_factory=dict)
     """endpoint: further fields of each request, such as top_p."""
+    thinking: bool = False
+    """Local models whose chat template has the switch: reason before the answer."""
+    price_in: float | None = None
+    """endpoint: what a million prompt tokens cost, in any currency; null = not known."""
+    price_out: float | None = None
+    """endpoint: what a million tokens of replies cost."""
+
+
+@dataclass
+class SamplingConfig:
+    """How a run draws replies; null = as its benchmark was frozen."""
+
+    temperature: float | None = None
+    top_p: float = 1.0
+    top_k: int = 0
+    max_new_tokens: int | None = None
 
 
 @dataclass
@@ -190,6 +211,8 @@ class Config:
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     tracker: TrackerConfig = field(default_factory=TrackerConfig)
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
+    sampling: SamplingConfig = field(default_factory=SamplingConfig)
+    """run: in place of the benchmark's own settings; compare warns where runs differ in them."""
     loop: LoopConfig = field(default_factory=LoopConfig)
     name: str | None = None
     kind: str | None = None
@@ -222,6 +245,10 @@ class Config:
     rows: int | None = None
     lines: int = 20
     limit: int | None = None
+    repeats: int = 1
+    """run: how often each question is asked."""
+    retry_errors: bool = False
+    """resume: ask again what got no reply."""
     format: str | None = None
     path: str | None = None
     dataset: str | None = None

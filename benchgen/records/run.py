@@ -13,15 +13,21 @@ from benchgen.errors import InputError, StateError, StoreError
 from benchgen.models import catalogue
 from benchgen.records.base import Record
 from benchgen.records.benchmark import Benchmark
-from benchgen.run import runner
+from benchgen.run.log import TraceLog
 from benchgen.run.rescore import Rescoring, Scored, rescore
 from benchgen.rundata.select import frame
 from benchgen.store import (
     ModelRow,
     RunRow,
+    file_sha256,
     write_jsonl,
 )
-from benchgen.types import Question, Trace, sha256
+from benchgen.types import Question
+
+
+def processing(done: int, total: int) -> str:
+    """How far a run is: `Processing: 10/100 (10%)`."""
+    return f"Processing: {done}/{total} ({done * 100 // max(1, total)}%)"
 
 
 class Model(Record):
@@ -78,11 +84,11 @@ class Run(Record):
         self.check_finished()
         return self.row.summary  # type: ignore[no-any-return]
 
-    def traces(self) -> list[Trace]:
-        """Every trace so far, in question order."""
+    def traces(self) -> TraceLog:
+        """Every trace so far, in question order, read from the disk when looked at."""
         path, row = self.folder / "traces.jsonl", self.row
         if row.state == "finished":
-            found = sha256(path.read_bytes()) if path.exists() else "no file"
+            found = file_sha256(path) if path.exists() else "no file"
             if found != row.traces_sha256:
                 raise StoreError(
                     f"traces.jsonl of run {self.id} was changed since it finished",
@@ -90,8 +96,7 @@ class Run(Record):
                     allowed=[row.traces_sha256[:12]],
                     next="restore the run's folder from a backup, or run again",
                 )
-        done = runner.load_traces(path)
-        return [done[q.key] for q in self.questions if q.key in done]
+        return TraceLog(path, [q.key for q in self.questions])
 
     def dataset(self, mode: str = "failures", rows: int | None = None) -> pl.DataFrame:
         """The run dataset: one row a question of the mode, the first `rows` of them."""
@@ -147,12 +152,21 @@ class Run(Record):
         """state with progress; score, interval and breakdown once finished."""
         state = self.state
         told: dict[str, Any] = {"run": self.id, "link": self.link, "state": state}
+        told["model"] = self.model.row.name
         if state == "finished":
             row = self.row
-            return {**told, **row.summary, "seconds": row.seconds}
-        told["asked"] = len(self.questions)
-        told["done"] = len(runner.load_traces(self.folder / "traces.jsonl"))
-        return {**told, "error": self.row.error} if self.row.error else told
+            told |= {**row.summary, "seconds": row.seconds, "notes": row.settings.get("notes", [])}
+            if self.traces().unanswered:
+                told["next"] = f"benchgen resume run_id={self.id} retry_errors=yes"
+            return told
+        told["asked"] = len(self.questions) * self.row.settings.get("repeats", 1)
+        told["done"] = len(self.traces())
+        told["progress"] = processing(told["done"], told["asked"])
+        if self.row.error:
+            told["error"] = self.row.error
+        if state != "running":
+            told["next"] = f"benchgen resume run_id={self.id}"
+        return told
 
     def view(self, program: str | None = None) -> RunView:
         """The run as comparisons and pages need it, scored by its own program or by another one."""

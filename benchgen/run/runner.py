@@ -11,15 +11,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, overload
 
+from benchgen.benchmark import choosing
 from benchgen.benchmark.prompts import render
 from benchgen.errors import ModelError, StoreError
-from benchgen.store import cut_torn_line, make_folder, read_jsonl
+from benchgen.run.log import NOT_ANSWERED, TraceLog
+from benchgen.store import cut_torn_line, make_folder
 from benchgen.types import STATUSES, Evaluation, Model, Question, Reply, Request, Trace, canonical
 
-NOT_ANSWERED = "error"
-"""The finish reason of a request that got no reply."""
 SYNC_S = 0.5  # at most this much finished work is asked again after a power cut; a kill loses none
 
 Scorer = Callable[..., Any]
@@ -27,61 +27,111 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
+class Sampling:
+    """How replies are drawn in this run; None = as the benchmark's evaluation says."""
+
+    temperature: float | None = None
+    top_p: float = 1.0
+    top_k: int = 0
+    max_new_tokens: int | None = None
+
+
+@dataclass(frozen=True)
 class Task:
-    """What a run asks: the benchmark's own questions, evaluation and scoring."""
+    """What a run asks: the benchmark's own questions, each `repeats` times, evaluation and scoring."""
 
     questions: Sequence[Question]
     evaluation: Evaluation
     scorer: Scorer
     seed: int = 0
+    repeats: int = 1
+    sampling: Sampling = Sampling()
 
 
-def run(task: Task, model: Model, path: Path, progress: Progress | None = None) -> list[Trace]:
-    """One trace a question, in the questions' order; those already in `path` are not asked again."""
-    wanted = {q.key for q in task.questions}
-    if len(wanted) != len(task.questions):
+def run(
+    task: Task,
+    model: Model,
+    path: Path,
+    progress: Progress | None = None,
+    *,
+    retry_errors: bool = False,
+) -> TraceLog:
+    """The log at `path`, with a trace of every question and repeat.
+
+    Those already there are not asked again, but with `retry_errors` those that got no reply.
+    """
+    keys = [q.key for q in task.questions]
+    if len(set(keys)) != len(keys):
         raise StoreError("two questions of this benchmark have the same key")
-    done = {key: trace for key, trace in load_traces(path).items() if key in wanted}
-    missing = [q for q in task.questions if q.key not in done]
+    log = TraceLog(path, keys)
+    done = log.askings - log.unanswered if retry_errors else log.askings
+    missing = [
+        (question, repeat)
+        for question in task.questions
+        for repeat in range(task.repeats)
+        if (question.key, repeat) not in done
+    ]
+    total = len(keys) * task.repeats
     if progress:
-        progress(len(task.questions) - len(missing), len(task.questions))
-    if missing:
-        make_folder(path.parent)
-        cut_torn_line(path)
-        with path.open("a", encoding="utf-8", newline="\n") as file:
-            _ask(task, model, missing, _Writer(file, done, len(task.questions), progress))
-    return [done[q.key] for q in task.questions]
+        progress(total - len(missing), total)
+    if not missing:
+        return log
+    make_folder(path.parent)
+    cut_torn_line(path)
+    with path.open("a", encoding="utf-8", newline="\n") as file:
+        _ask(task, model, missing, _Writer(file, total - len(missing), total, progress))
+    return TraceLog(path, keys)
 
 
-def load_traces(path: Path) -> dict[str, Trace]:
-    """{question key: trace} of a run's log; the first one of a key counts."""
-    traces: dict[str, Trace] = {}
-    for row in read_jsonl(path):
-        if "key" not in row:
-            raise StoreError(f"{path.name} holds a line that is no trace")
-        traces.setdefault(row["key"], Trace.from_dict(row))
-    return traces
+class _Requests(Sequence[Request]):
+    """The requests of a run, made when they are looked at."""
+
+    def __init__(self, task: Task, asked: Sequence[tuple[Question, int]]) -> None:
+        self.task, self.asked = task, asked
+
+    def __len__(self) -> int:
+        return len(self.asked)
+
+    @overload
+    def __getitem__(self, index: int) -> Request: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Request]: ...
+    def __getitem__(self, index: int | slice) -> Request | list[Request]:
+        if isinstance(index, slice):
+            return [request_for(q, self.task, repeat) for q, repeat in self.asked[index]]
+        question, repeat = self.asked[index]
+        return request_for(question, self.task, repeat)
 
 
-def request_for(question: Question, task: Task) -> Request:
+def request_for(question: Question, task: Task, repeat: int = 0) -> Request:
     """What a model is asked for this question."""
-    evaluation = task.evaluation
+    evaluation, sampling = task.evaluation, task.sampling
+    scored = question.kind == "mcq" and evaluation.method == "likelihood"
+    told, longest = sampling.temperature, sampling.max_new_tokens
     return Request(
         messages=render(question, evaluation),
-        max_new_tokens=evaluation.max_new_tokens,
-        temperature=evaluation.temperature,
+        max_new_tokens=evaluation.max_new_tokens if longest is None else longest,
+        temperature=evaluation.temperature if told is None else told,
         stop=evaluation.stop,
+        top_p=sampling.top_p,
+        top_k=sampling.top_k,
         seed=task.seed,
         key=question.key,
+        repeat=repeat,
+        opening=choosing.OPENING if scored else "",
+        choices=choosing.continuations(question, evaluation) if scored else (),
     )
 
 
-def trace_of(question: Question, request: Request, reply: Reply, scorer: Scorer) -> Trace:
+def trace_of(question: Question, request: Request, reply: Reply, task: Task) -> Trace:
     """The scored record; an unanswered request or a crashed scorer is unmeasured, never wrong."""
-    text = _writable(reply.text)
+    text, likelihood = _writable(reply.text), None
     finish = reply.finish_reason if reply.error is None else NOT_ANSWERED
+    if reply.error is None and reply.likelihood is not None:
+        likelihood = choosing.measured(question, task.evaluation, reply.likelihood)
+        text = choosing.pick(likelihood, choosing.normalisation(task.evaluation))
     if reply.error is None:
-        outcome = scored(question, text, finish, scorer)
+        outcome = scored(question, text, finish, task.scorer)
     else:
         outcome = _unmeasured(reply.error)
     return Trace(
@@ -92,6 +142,8 @@ def trace_of(question: Question, request: Request, reply: Reply, scorer: Scorer)
         tokens_in=reply.tokens_in,
         tokens_out=reply.tokens_out,
         seconds=round(reply.seconds, 4),
+        repeat=request.repeat,
+        likelihood=likelihood,
         **outcome,
     )
 
@@ -122,7 +174,7 @@ def rescored(trace: Trace, question: Question, scorer: Scorer) -> Trace:
 @dataclass
 class _Writer:
     file: IO[str]
-    done: dict[str, Trace]
+    done: int
     total: int
     progress: Progress | None
     synced: float = 0.0
@@ -133,19 +185,19 @@ class _Writer:
         if time.monotonic() - self.synced > SYNC_S:
             os.fsync(self.file.fileno())
             self.synced = time.monotonic()
-        self.done[trace.key] = trace
+        self.done += 1
         if self.progress:
-            self.progress(len(self.done), self.total)
+            self.progress(self.done, self.total)
 
 
-def _ask(task: Task, model: Model, questions: Sequence[Question], writer: _Writer) -> None:
-    requests = [request_for(q, task) for q in questions]
+def _ask(task: Task, model: Model, asked: Sequence[tuple[Question, int]], writer: _Writer) -> None:
+    requests = _Requests(task, asked)
     left = set(range(len(requests)))
     for index, reply in model.generate(requests):
         if index not in left:
             raise ModelError(f"model {model.name} answered request {index} twice or unasked")
         left.remove(index)
-        writer.add(trace_of(questions[index], requests[index], reply, task.scorer))
+        writer.add(trace_of(asked[index][0], requests[index], reply, task))
     os.fsync(writer.file.fileno())
     if left:
         raise ModelError(f"model {model.name} left {len(left)} requests without a reply")

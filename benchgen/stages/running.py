@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
-from collections.abc import Sequence
-
-import polars as pl
+from typing import Any
 
 from benchgen import config, jobs
 from benchgen.benchmark.prompts import worked_answer
 from benchgen.compare.report import run_page
 from benchgen.errors import InputError, StateError
 from benchgen.models import catalogue
+from benchgen.models.device import Device
 from benchgen.records import PAGE, Benchmark, Model, Place, Run
 from benchgen.run import runner
+from benchgen.run.log import TraceLog
 from benchgen.run.metrics import summary
+from benchgen.run.table import write_parquet
 from benchgen.stages.loading import loaded
-from benchgen.store import RunRow, now, write_atomic
-from benchgen.types import Trace, sha256
+from benchgen.store import ModelRow, RunRow, file_sha256, now, write_atomic
+from benchgen.types import Evaluation
+from benchgen.types import Model as ModelSeam
+
+MOST_REPEATS = 100
+SAMPLING = {
+    "temperature": "0 to 5",
+    "top_p": "over 0, to 1",
+    "top_k": "0 (all) or more",
+    "max_new_tokens": "1 or more",
+}
+"""What a run's own sampling settings may be."""
 
 
-def begin(
+def begin(  # noqa: PLR0913 - what a run is, keywords only
     place: Place,
     benchmark: Benchmark | int,
     model: str | Model | config.ModelConfig,
     *,
     limit: int | None = None,
     seed: int = 0,
+    repeats: int = 1,
+    sampling: runner.Sampling | None = None,
 ) -> Run:
-    """A run of the model on the published benchmark's first `limit` questions (all), recorded and not yet begun."""
+    """A run of the model on the published benchmark's first `limit` questions (all), recorded and not yet begun.
+
+    Each question is asked `repeats` times, which needs a temperature above 0.
+    """
     bench = Benchmark.of(place, benchmark)
+    bench.check_whole()
     if bench.row.state != "published":
         raise StateError(
             f"benchmark {bench.id} is a {bench.row.state}: only a published one runs",
@@ -46,15 +64,53 @@ def begin(
     if isinstance(model, config.ModelConfig):
         model = entry(place, model)
     found = model.row if isinstance(model, Model) else catalogue.find(place.store, model)
+    drawn = sampling or runner.Sampling()
+    _check_sampling(bench.evaluation, found, drawn, repeats)
     row = place.store.add(
         RunRow(
             owner=place.user,
             benchmark_id=bench.id,
             model_id=catalogue.record(place.store, found, place.user).id,
-            settings={"limit": limit, "seed": seed},
+            settings={
+                "limit": limit,
+                "seed": seed,
+                "repeats": repeats,
+                "sampling": dataclasses.asdict(drawn),
+            },
         )
     )
     return Run(place, row.id)
+
+
+def _check_sampling(
+    evaluation: Evaluation, model: ModelRow, drawn: runner.Sampling, repeats: int
+) -> None:
+    """InputError for what cannot be asked so: it would fail on every question, or repeat one answer."""
+    if evaluation.method == "likelihood" and model.kind == "endpoint":
+        raise InputError(
+            f"{model.name} is an endpoint: it writes replies and tells no likelihoods of options",
+            got="evaluation.method=likelihood",
+            next="a local model, or a benchmark made with benchmark.evaluation.method=generate",
+        )
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise InputError("repeats is out of range", got=repeats, allowed=f"1 to {MOST_REPEATS}")
+    limits = {
+        "temperature": drawn.temperature is None or 0 <= drawn.temperature <= 5,
+        "top_p": 0 < drawn.top_p <= 1,
+        "top_k": drawn.top_k >= 0,
+        "max_new_tokens": drawn.max_new_tokens is None or drawn.max_new_tokens > 0,
+    }
+    for name, fits in limits.items():
+        if not fits:
+            got = getattr(drawn, name)
+            raise InputError(f"sampling.{name} is out of range", got=got, allowed=SAMPLING[name])
+    warm = evaluation.temperature if drawn.temperature is None else drawn.temperature
+    if repeats > 1 and (not warm or evaluation.method == "likelihood"):
+        raise InputError(
+            "repeats of one question would all be equal: this is asked without drawing",
+            got=f"repeats={repeats}, temperature {warm:g}, method {evaluation.method}",
+            next="sampling.temperature=0.7, or repeats=1",
+        )
 
 
 def entry(place: Place, option: config.ModelConfig) -> Model:
@@ -72,17 +128,22 @@ def resume(
     *,
     hardware: config.HardwareConfig | None = None,
     progress: runner.Progress | None = None,
+    retry_errors: bool = False,
 ) -> Run:
-    """The run, finished: questions that have a trace are not asked again."""
+    """The run, finished: questions that have a trace are not asked again.
+
+    With `retry_errors` those that got no reply are, also where the run had ended with them.
+    """
     run = Run.of(place, run)
-    if run.row.state == "finished":
+    if not _is_left(run, retry_errors):
         return run
     with jobs.record_lock(run.folder), jobs.beating(run.folder):
-        if run.row.state == "finished":  # by another process meanwhile
+        if not _is_left(run, retry_errors):  # by another process meanwhile
             return run
         started = time.monotonic()
         try:
-            traces = _answer(place, run, hardware or config.HardwareConfig(), progress)
+            asked = hardware or config.HardwareConfig()
+            traces = _answer(place, run, asked, progress, retry_errors)
         except Exception as error:
             place.store.change(RunRow, run.id, state="failed", error=str(error)[:1000])
             raise
@@ -90,12 +151,30 @@ def resume(
     return run
 
 
+def _is_left(run: Run, retry_errors: bool) -> bool:
+    """Whether something is to be asked: always of a run that has not ended."""
+    if run.row.state != "finished":
+        return True
+    return retry_errors and bool(run.traces().unanswered)
+
+
 def _answer(
-    place: Place, run: Run, hardware: config.HardwareConfig, progress: runner.Progress | None
-) -> list[Trace]:
-    bench, row = run.benchmark, run.row
-    answers = {q.key: worked_answer(q, bench.evaluation) for q in run.questions}
-    task = runner.Task(run.questions, bench.evaluation, bench.scorer(), row.settings["seed"])
+    place: Place,
+    run: Run,
+    hardware: config.HardwareConfig,
+    progress: runner.Progress | None,
+    retry_errors: bool,
+) -> TraceLog:
+    bench, row, questions = run.benchmark, run.row, run.questions
+    answers = {q.key: worked_answer(q, bench.evaluation) for q in questions}
+    task = runner.Task(
+        questions,
+        bench.evaluation,
+        bench.scorer(),
+        seed=row.settings["seed"],
+        repeats=row.settings.get("repeats", 1),
+        sampling=runner.Sampling(**row.settings.get("sampling", {})),
+    )
     path = run.folder / "traces.jsonl"
     with loaded(place, run.model.row, hardware, answers) as model:
         if row.fingerprint and row.fingerprint != model.fingerprint:
@@ -105,21 +184,36 @@ def _answer(
                 allowed=[row.fingerprint],
                 next="begin a new run",
             )
-        place.store.change(RunRow, run.id, state="running", fingerprint=model.fingerprint, error="")
-        return runner.run(task, model, path, progress)
+        place.store.change(
+            RunRow,
+            run.id,
+            state="running",
+            fingerprint=model.fingerprint,
+            error="",
+            settings={**row.settings, **_served(model)},
+        )
+        return runner.run(task, model, path, progress, retry_errors=retry_errors)
 
 
-def _finish(place: Place, run: Run, traces: Sequence[Trace], seconds: float) -> None:
-    result = summary(traces, run.questions)
-    columns = pl.DataFrame([t.to_dict() for t in traces], infer_schema_length=None)
-    columns.write_parquet(run.folder / "traces.parquet")
+def _served(model: ModelSeam) -> dict[str, Any]:
+    """How the model was served, for readers of its scores: device, notes, what an endpoint ignores."""
+    device = getattr(model, "device", None)
+    return {
+        "device": device.to_dict() if isinstance(device, Device) else None,
+        "notes": list(getattr(model, "notes", ())),
+    }
+
+
+def _finish(place: Place, run: Run, traces: TraceLog, seconds: float) -> None:
+    result = summary(traces, run.questions, run.row.settings["seed"])
+    write_parquet(traces, run.folder / "traces.parquet")
     place.store.change(
         RunRow,
         run.id,
         state="finished",
         summary=result,
         seconds=round(seconds, 2),
-        traces_sha256=sha256((run.folder / "traces.jsonl").read_bytes()),
+        traces_sha256=file_sha256(run.folder / "traces.jsonl"),
         finished=now(),
     )
     write_atomic(run.folder / PAGE, run_page(run.view()))

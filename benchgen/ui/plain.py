@@ -15,8 +15,10 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     TaskID,
+    TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
+    TimeRemainingColumn,
 )
 from rich.table import Table
 
@@ -41,6 +43,10 @@ class Screen:
         self.story = self.err if quiet_output else self.out
         self._live: Progress | None = None
         self._converting: tuple[Progress, TaskID] | None = None
+
+    def say(self, line: str) -> None:
+        """One line on the error stream."""
+        self.err.print(escape(line))
 
     @contextmanager
     def bar(self, label: str) -> Iterator[Callable[[int, int], None]]:
@@ -309,7 +315,10 @@ def _progress(console: Console) -> Progress:
         TextColumn("{task.description}"),
         BarColumn(bar_width=30),
         MofNCompleteColumn(),
+        TaskProgressColumn(show_speed=True),
         TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
         console=console,
         refresh_per_second=4,
     )

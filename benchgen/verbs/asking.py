@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,17 +18,28 @@ if TYPE_CHECKING:
 
 
 def _run(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    from benchgen.run.runner import Sampling
+
     bench = ws.benchmark(need(cfg, "benchmark_id"))
-    with screen.bar(f"{cfg.model.name} on {bench.row.name}") as progress:
+    if cfg.model.kind == "catalogue":
+        model, others = ws.find_model(cfg.model.name)
+    else:
+        model, others = ws.model(cfg.model), ()
+    name = model.row.name
+    if others:
+        screen.say(f"model: {name}; {', '.join(others)} would fit as well, each by its whole name")
+    with screen.bar(f"{name} on {bench.row.name}") as progress:
         done = ws.run(
             bench,
-            cfg.model if cfg.model.kind == "endpoint" else cfg.model.name,
+            model,
             limit=cfg.limit,
             seed=cfg.seed,
+            repeats=cfg.repeats,
+            sampling=Sampling(**dataclasses.asdict(cfg.sampling)),
             hardware=cfg.hardware,
             progress=progress,
         )
-    return done.status()
+    return {**done.status(), **({"also_fit": list(others)} if others else {})}
 
 
 def _status(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
@@ -46,7 +58,13 @@ def _resume(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
     if cfg.run_id is not None:
         found = ws.get_run(one(cfg.run_id))
         with screen.bar(f"run {found.id}") as progress:
-            return ws.resume_run(found, hardware=cfg.hardware, progress=progress).status()
+            done = ws.resume_run(
+                found,
+                hardware=cfg.hardware,
+                progress=progress,
+                retry_errors=cfg.retry_errors,
+            )
+        return done.status()
     return ws.job(cfg.job_id or 0).resume().status()
 
 
