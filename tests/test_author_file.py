@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import csv
 import importlib.util
 import io
 import json
 import os
 import re
+import socket
 import statistics
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -520,6 +524,166 @@ def test_limits_are_named_with_what_was_there(tmp_path: Path) -> None:
     os.truncate(large, 200_000_001)  # a hole: takes no space
     with pytest.raises(DataError, match="too large: 200 MB"):
         read_file(FileSpec(large))
+
+
+# Files of kilobytes that would take hours or gigabytes, or that break the library that reads them.
+
+_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+
+def docx(inside: str) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        xml = f'<w:document xmlns:w="{_WORD}"><w:body>{inside}</w:body></w:document>'
+        archive.writestr("word/document.xml", xml)
+    return data.getvalue()
+
+
+def pdf(*objects: str) -> bytes:
+    data = b"%PDF-1.4\n"
+    places = []
+    for number, body in enumerate(objects, 1):
+        places.append(len(data))
+        data += f"{number} 0 obj\n{body}\nendobj\n".encode()
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    tail = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
+    tail += f"trailer<</Size {len(objects) + 1}/Root 1 0 R>>\nstartxref\n{len(data)}\n%%EOF"
+    return data + tail.encode()
+
+
+def parquet(frame: pl.DataFrame) -> bytes:
+    data = io.BytesIO()
+    frame.write_parquet(data, compression="zstd")
+    return data.getvalue()
+
+
+def damaged_workbook() -> bytes:
+    data = bytearray((CASES / "own_excel.xlsx").read_bytes())
+    name = b"xl/worksheets/sheet1.xml"
+    at = data.index(name) + len(name) + 20
+    data[at : at + 40] = bytes(byte ^ 0x5A for byte in data[at : at + 40])
+    return bytes(data)
+
+
+_RUN = "<w:p><w:r><w:t>Hello.</w:t></w:r></w:p>"
+_TABLE = ("<w:tbl><w:tr><w:tc>", "</w:tc></w:tr></w:tbl>")
+_CATALOG = "<</Type/Catalog/Pages 2 0 R>>"
+HARD: dict[str, tuple[str, Callable[[], bytes], str]] = {
+    "60 million rows": (
+        "a.parquet",
+        lambda: parquet(pl.select(pl.repeat("x", 60_000_000).alias("question"))),
+        "60000000 rows",
+    ),
+    "one text, referred to a thousand times": (
+        "a.parquet",
+        lambda: parquet(
+            pl.select(
+                pl.repeat("x" * 4_000_000, 1000).alias("question"), pl.lit("y").alias("answer")
+            )
+        ),
+        "unpacks to too much",
+    ),
+    "a damaged sheet": ("a.xlsx", damaged_workbook, "no Excel file that can be read"),
+    "a document that nests": (
+        "a.docx",
+        lambda: docx("<w:sdt>" * 9000 + _RUN + "</w:sdt>" * 9000),
+        "nested too deeply",
+    ),
+    "pages in a ring": (
+        "a.pdf",
+        lambda: pdf(_CATALOG, "<</Type/Pages/Kids[2 0 R]/Count 1>>"),
+        "cyclic",
+    ),
+    "a hundred thousand pages": (
+        "a.pdf",
+        lambda: pdf(
+            _CATALOG,
+            f"<</Type/Pages/Kids[{'3 0 R ' * 100_000}]/Count 100000>>",
+            "<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>",
+        ),
+        "100000 pages",
+    ),
+    "brackets": ("a.jsonl", lambda: b"[" * 3_000_000, "line 1 is no JSON"),
+    "one cell": (
+        "a.csv",
+        lambda: b'question,answer\n"' + b"x" * 11_000_000 + b'",y\n',
+        "a cell is longer",
+    ),
+    "a million and one rows": (
+        "a.jsonl",
+        lambda: b'{"question": "Q?", "answer": "x"}\n' * 1_000_001,
+        "1000001 rows",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HARD)
+def test_what_is_too_hard_to_read_is_told_in_one_line(tmp_path: Path, name: str) -> None:
+    file, make, says = HARD[name]
+    message = fault(tmp_path / file, make())
+    assert says in message
+    assert message.startswith(file)
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.html", b"<div>" * 60_000 + b"Hello."),
+        ("a.docx", docx(_TABLE[0] * 60 + _RUN + _TABLE[1] * 60)),
+        ("a.txt", b"Hello." + b" and so on" * 200_000),
+    ],
+    ids=["elements that nest", "tables that nest", "one paragraph"],
+)
+def test_what_nests_or_goes_on_is_read(tmp_path: Path, name: str, data: bytes) -> None:
+    (tmp_path / name).write_bytes(data)
+    found = read_file(FileSpec(tmp_path / name))
+    assert isinstance(found, DocumentFile)
+    assert found.text.count("Hello.") == 1  # of a table in a table, too
+    assert max(map(len, found.passages)) <= 6_000
+
+
+def test_a_table_in_a_cell_is_read_where_it_stands(tmp_path: Path) -> None:
+    inner = "<w:tbl><w:tr><w:tc>{}</w:tc><w:tc>{}</w:tc></w:tr></w:tbl>"
+    cells = [f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>" for text in "abc"]
+    (tmp_path / "a.docx").write_bytes(docx(inner.format(inner.format(*cells[:2]), cells[2])))
+    found = read_file(FileSpec(tmp_path / "a.docx"))
+    assert isinstance(found, DocumentFile)
+    assert found.text == "a | b | c"
+
+
+def test_a_line_ends_where_its_line_feed_is(tmp_path: Path) -> None:
+    # U+2028 and U+0085 may stand inside a JSON text as they are
+    rows = [{"question": f"Which\u2028one{i}?", "answer": f"this\x85{i}"} for i in range(2)]
+    found = made(tmp_path / "a.jsonl", lines(*rows))
+    assert [q.target for q in found.questions] == [[f"this\x85{i}"] for i in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("pipe.csv", "a pipe"),
+        ("pipe.pdf", "a pipe"),
+        ("zero.jsonl", "a device"),
+        ("socket.csv", "a socket"),
+        ("loop.csv", "no file"),
+    ],
+)
+def test_what_is_no_plain_file_is_refused_at_once(tmp_path: Path, name: str, what: str) -> None:
+    path = tmp_path / name
+    if "pipe" in name:
+        os.mkfifo(path)  # reading it would wait for a writer that never comes
+    elif name == "zero.jsonl":
+        path.symlink_to("/dev/zero")
+    elif name == "loop.csv":
+        path.symlink_to(path)
+    else:
+        with contextlib.chdir(tmp_path), socket.socket(socket.AF_UNIX) as made_here:
+            made_here.bind(name)
+    with pytest.raises(InputError, match=what) as caught:
+        read_file(FileSpec(path))
+    assert name in caught.value.message
 
 
 def test_a_path_that_is_no_file_is_told(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchgen.author.frame import REL_TOL, pack_from_frame, read_table
+from benchgen.author.files.frames import read_frame
+from benchgen.author.frame import REL_TOL, pack_from_frame
 from benchgen.author.packs import Pack
 from benchgen.author.table import TableSpec, write_benchmark, write_table
 from benchgen.author.write import write
@@ -361,7 +362,7 @@ TEXT = 'name,size,note\nant,1,"a, b"\nbee,2.5,\n'
 )
 def test_tables_of_text_are_read_as_they_come(tmp_path: Path, name: str, data: bytes) -> None:
     (tmp_path / name).write_bytes(data)
-    frame = read_table(tmp_path / name)
+    frame = read_frame(tmp_path / name)
     assert frame.to_dict(as_series=False) == {
         "name": ["ant", "bee"],
         "size": [1.0, 2.5],
@@ -372,12 +373,12 @@ def test_tables_of_text_are_read_as_they_come(tmp_path: Path, name: str, data: b
 def test_only_an_empty_cell_is_empty(tmp_path: Path) -> None:
     # NA is the code of Namibia
     (tmp_path / "a.csv").write_text("land,code\nNamibia,NA\nPeru,PE\n")
-    assert list(read_table(tmp_path / "a.csv")["code"]) == ["NA", "PE"]
+    assert list(read_frame(tmp_path / "a.csv")["code"]) == ["NA", "PE"]
 
 
 def test_parquet_is_read_and_asked(tmp_path: Path) -> None:
     ZOO.write_parquet(tmp_path / "zoo.parquet")
-    frame = read_table(tmp_path / "zoo.parquet")
+    frame = read_frame(tmp_path / "zoo.parquet")
     assert frame.equals(ZOO)
     spec = TableSpec(pack_from_frame(frame, "zoo", entity="animal"), count=10)
     assert len(write(partial(write_table, spec), Evaluation(), name="x").questions) == 10
@@ -389,22 +390,10 @@ def test_a_sheet_is_read_where_its_package_is_there(tmp_path: Path) -> None:
     for row in (["name", "size"], ["ant", 1], ["bee", 2]):
         book.active.append(row)
     book.save(tmp_path / "a.xlsx")
-    assert read_table(tmp_path / "a.xlsx").to_dict(as_series=False) == {
+    assert read_frame(tmp_path / "a.xlsx").to_dict(as_series=False) == {
         "name": ["ant", "bee"],
         "size": [1, 2],
     }
-
-
-def test_a_sheet_without_a_package_says_which(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(*_: object, **__: object) -> pl.DataFrame:
-        raise ModuleNotFoundError("fastexcel")
-
-    (tmp_path / "a.xlsx").write_bytes(b"PK")
-    monkeypatch.setattr(pl, "read_excel", missing)
-    with pytest.raises(DataError, match="fastexcel or openpyxl"):
-        read_table(tmp_path / "a.xlsx")
 
 
 @pytest.mark.parametrize(
@@ -424,6 +413,6 @@ def test_a_file_that_is_no_table_is_named_with_the_reason(
     if data is not None:
         (tmp_path / name).write_bytes(data)
     with pytest.raises(DataError, match=says) as caught:
-        read_table(tmp_path / name)
+        read_frame(tmp_path / name)
     assert name in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import stat
 import subprocess
 import sys
@@ -300,3 +301,48 @@ def test_nothing_that_is_there_is_written_over(ws: Workspace, bench: Benchmark, 
     with pytest.raises(DataError, match="there already"):
         ws.export(bench, path)
     assert path.read_bytes() == before
+
+
+def test_all_archives_of_a_bundle_share_one_budget(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # each of them alone would fit: the bundle, its questions, its program
+    outer = entries(path)
+    inner = [bundle.unpacked(outer[f"{p}.zip"], p) for p in ("reference_data", "scoring_program")]
+    sizes = [sum(map(len, files.values())) for files in (outer, *inner)]
+    budget = bundle.Budget
+    monkeypatch.setattr(bundle, "Budget", lambda: budget(bytes=sum(sizes) - 1))
+    with pytest.raises(DataError, match="with all that lies within it"):
+        bundle.read_bundle(path)
+    monkeypatch.setattr(bundle, "Budget", lambda: budget(bytes=sum(sizes)))
+    assert bundle.read_bundle(path).questions == QUESTIONS
+
+
+def test_what_is_no_plain_file_is_no_bundle(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.zip")
+    (tmp_path / "zero.zip").symlink_to("/dev/zero")
+    for name, what in (("pipe.zip", "a pipe"), ("zero.zip", "a device")):
+        with pytest.raises(DataError, match=what):
+            bundle.read_bundle(tmp_path / name)
+
+
+def test_a_line_ends_where_its_line_feed_is(path: Path, tmp_path: Path) -> None:
+    # U+2028, which some call the end of a line, stands in a question as it is
+    lines = bundle.unpacked(entries(path)["reference_data.zip"], "r")["questions.jsonl"]
+    assert "\u2028".encode() in lines
+    assert [q.key for q in bundle.read_bundle(path).questions] == [q.key for q in QUESTIONS]
+    broken = packed({"questions.jsonl": lines + b"{\n"})
+    with pytest.raises(DataError, match=r"questions\.jsonl line 7: not JSON"):
+        bundle.read_bundle(repacked(path, reference_data_zip=broken))
+
+
+def test_the_next_version_keeps_the_foreign_program(
+    ws: Workspace, path: Path, tmp_path: Path
+) -> None:
+    foreign = packed(
+        {"score.py": b"print('theirs')\n", "metadata.yaml": b"command: python3 score.py\n"}
+    )
+    first = ws.import_bundle(repacked(path, scoring_program_zip=foreign)).publish()
+    second = first.edit(1, category="red planets")
+    assert second.id != first.id
+    assert entries(ws.export(second, tmp_path / "second.zip"))["scoring_program.zip"] == foreign

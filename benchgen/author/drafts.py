@@ -24,7 +24,8 @@ from benchgen.author.file import (
     read_file,
     refers_to_positions,
 )
-from benchgen.author.frame import pack_from_frame, read_table
+from benchgen.author.files.frames import read_frame
+from benchgen.author.frame import pack_from_frame
 from benchgen.author.llm import Brief, LlmAuthor
 from benchgen.author.packs import Pack
 from benchgen.author.parts import Layout, Written, lay_out
@@ -40,11 +41,12 @@ from benchgen.author.write import (
     report_of,
     write,
 )
+from benchgen.benchmark.exchange.folder import read_plain
 from benchgen.config import AuthorConfig, BenchmarkConfig, EvaluationConfig
-from benchgen.errors import ConfigError, DataError, InputError
+from benchgen.errors import ConfigError, DataError
 from benchgen.types import KINDS, Evaluation, Model
 
-MAX_TOOLS = 100
+MAX_TOOLS, MAX_TOOLS_BYTES = 100, 8_000_000
 
 
 def write_draft(
@@ -80,7 +82,7 @@ def _table(spec: BenchmarkConfig, taken: frozenset[str], pack: Pack | None) -> D
     if pack is None and author.path:
         path = Path(author.path)
         pack = pack_from_frame(
-            read_table(path), path.stem, entity=author.entity, language=spec.language
+            read_frame(path), path.stem, entity=author.entity, language=spec.language
         )
     if pack is None and not author.pack:
         raise ConfigError("author=table needs facts", next="author.pack=elements or author.path=F")
@@ -273,11 +275,9 @@ def _tools(author: AuthorConfig) -> tuple[Mapping[str, Any], ...]:
         raise ConfigError("kind=tool needs functions to call", next="author.tools=FILE.json")
     path = Path(author.tools)
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = json.loads(read_plain(path, MAX_TOOLS_BYTES, str(path)).decode("utf-8-sig"))
         tools = tuple(tool.get("function", tool) for tool in found)
         named = all(isinstance(tool["name"], str) and tool["name"] for tool in tools)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}", got=str(path)) from error
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
         raise DataError(f"{path} is no JSON list of functions with names", got=str(path)) from error
     if not named or not 1 <= len(tools) <= MAX_TOOLS:

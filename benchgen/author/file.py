@@ -6,8 +6,9 @@ option of the command that chooses. Every decision is reported, and a file is im
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +28,25 @@ from benchgen.author.files.plain import (
 )
 from benchgen.author.files.points import keypoint_questions
 from benchgen.author.files.positions import refers_to_positions
+from benchgen.author.files.results import (
+    DocumentFile,
+    FileSpec,
+    Imported,
+    QuestionFile,
+    TrainingFile,
+    from_plain,
+    to_plain,
+)
 from benchgen.author.files.source import Row, Source, Table
-from benchgen.author.files.tables import ENDINGS, read_table
+from benchgen.author.files.tables import ENDINGS, MAX_BYTES, read_table
 from benchgen.author.files.tools import tool_questions
 from benchgen.author.files.training import check_training, format_of
 from benchgen.author.files.twins import without_repeats
 from benchgen.author.write import MAX_QUESTIONS
-from benchgen.errors import DataError, NotFound
-from benchgen.types import KINDS, Question
+from benchgen.benchmark import bounded
+from benchgen.benchmark.exchange.folder import open_plain
+from benchgen.errors import NotFound
+from benchgen.types import Question
 
 __all__ = [
     "DocumentFile",
@@ -46,88 +58,51 @@ __all__ = [
     "refers_to_positions",
 ]
 
-CHOICES: Mapping[str, tuple[Any, ...]] = {
-    "kind": (*KINDS, "train", "document"),
-    "index_base": (0, 1),
-    "answers_are": ("letter", "index", "text"),
-    "decimal": ("point", "comma"),
-}
-
-
-@dataclass(frozen=True)
-class FileSpec:
-    """What is read, and the person's word where the file leaves something open; None = by the evidence."""
-
-    path: Path
-    kind: str | None = None
-    """One of the kinds of question, `train` or `document`."""
-    index_base: int | None = None
-    """Answers that are positions count from 0 or from 1."""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    """{role: column}: question, answer, A, B … (the options), options, category … (headers.py)."""
-    answers_are: str | None = None
-    """letter | index | text"""
-    decimal: str | None = None
-    """point | comma"""
-    multi: bool | None = None
-    """Several options may be right: every target is a list of letters."""
-    sheet: str | None = None
-    language: str = "en"
-
-    def __post_init__(self) -> None:
-        for name, allowed in CHOICES.items():
-            value = getattr(self, name)
-            if value is not None and value not in allowed:
-                setting = name if name == "kind" else f"author.{name}"
-                raise DataError(f"{setting}={value} is unknown", got=value, allowed=list(allowed))
-
-
-@dataclass(frozen=True)
-class QuestionFile:
-    """Questions in the file's order, all of one kind; options are not yet reordered."""
-
-    kind: str
-    questions: tuple[Question, ...]
-    decisions: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class TrainingFile:
-    """Rows to train on, all of one format: alpaca, sharegpt, messages or prompt+completion."""
-
-    rows: int
-    format: str
-    decisions: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class DocumentFile:
-    """A document's text; every passage stands in it to the letter."""
-
-    text: str
-    passages: tuple[str, ...]
-    characters: int
-    decisions: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-
-Imported = QuestionFile | TrainingFile | DocumentFile
+PACKED = frozenset((".parquet", ".xlsx", ".docx", ".pdf", ".html", ".htm", ".xhtml"))
+"""Endings of files whose content may be far larger, or far harder to read, than their bytes show."""
+SMALL = 2 * 2**20
+"""Bytes of text up to which it is read here; more, and whatever is packed, in a process with limits."""
 
 
 def read_file(spec: FileSpec) -> Imported:
     """What the file holds; NotFound without a file, a one-line DataError for all that cannot be used."""
+    path = Path(spec.path)
+    _check_path(path, Source(path.name))
+    with open_plain(path, MAX_BYTES) as file:
+        if path.suffix.lower() not in PACKED and os.fstat(file.fileno()).st_size <= SMALL:
+            raw = file.read(SMALL + 1)
+            if len(raw) <= SMALL:
+                return read_bytes(spec, raw)
+            file.seek(0)
+        work = f"{__name__}:{in_child.__name__}"
+        return from_plain(json.loads(bounded.call(work, spec.to_dict(), file, path.name)))
+
+
+def in_child(told: Mapping[str, Any], raw: bytes) -> bytes:
+    """What `read_bytes` finds, as JSON: the work of a process with limits."""
+    spec = FileSpec(**{**told, "path": Path(told["path"])})
+    return json.dumps(to_plain(read_bytes(spec, raw))).encode()
+
+
+def read_bytes(spec: FileSpec, raw: bytes) -> Imported:
+    """What a file of that name with these bytes holds."""
     path, source = Path(spec.path), Source(Path(spec.path).name)
-    _check_path(path, spec, source)
+    if not raw:
+        raise source.wrong("it is empty (0 bytes): there are no rows", got=0)
+    if len(raw) > MAX_BYTES:
+        raise source.wrong("it is too large", allowed=f"up to {MAX_BYTES // 1_000_000} MB")
     ending = path.suffix.lower()
     if ending in READERS and (spec.kind in (None, "document") or ending not in ENDINGS):
-        return _document(path, spec, source)
+        return _document(raw, spec, source)
     if spec.kind == "document":
         raise source.wrong(
             "kind=document, and this is a table", got=ending, allowed=sorted(READERS)
         )
-    table = read_table(path, source, spec.columns, spec.sheet)
+    return read_rows(read_table(raw, ending, source, spec.columns, spec.sheet), spec, source)
+
+
+def read_rows(table: Table, spec: FileSpec, source: Source) -> QuestionFile | TrainingFile:
+    """The questions or training rows of a table."""
     form = format_of(table) if spec.kind in (None, "train") and not spec.columns else None
     if form is not None:
         check_training(table, form, source)
@@ -169,7 +144,7 @@ def _refuse_unseen_options(table: Table, layout: Layout, source: Source) -> None
     )
 
 
-def _check_path(path: Path, spec: FileSpec, source: Source) -> None:
+def _check_path(path: Path, source: Source) -> None:
     if path.is_dir():
         raise source.wrong(
             "it is a folder, and a file is needed", got=str(path), next="author.path=FILE"
@@ -186,14 +161,14 @@ def _check_path(path: Path, spec: FileSpec, source: Source) -> None:
         )
 
 
-def _document(path: Path, spec: FileSpec, source: Source) -> DocumentFile:
+def _document(raw: bytes, spec: FileSpec, source: Source) -> DocumentFile:
     if spec.kind not in (None, "document"):
         raise source.wrong(
             f"kind={spec.kind}, and this is a document without rows",
-            got=path.suffix,
+            got=Path(spec.path).suffix,
             next="author=document writes questions about a text",
         )
-    text, passages = read_document(path, source)
+    text, passages = read_document(raw, Path(spec.path).suffix.lower(), source)
     return DocumentFile(text, passages, len(text), *source.told())
 
 

@@ -11,11 +11,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
+from benchgen.author.files.frames import within
 from benchgen.author.packs import Pack, Template, alike, make_table
 from benchgen.errors import ConfigError, DataError
 
@@ -24,8 +24,6 @@ LONGEST = 120
 LARGE = 9999
 """Whole numbers up to this are asked for exactly, as years and counts are; larger ones and decimals within REL_TOL."""
 REL_TOL = 0.01
-DELIMITERS = (",", ";", "\t", "|")
-READERS = (".csv", ".tsv", ".parquet", ".xlsx")
 
 Values = list[tuple[str, ...]]
 """The true values of a column, row by row."""
@@ -98,6 +96,7 @@ def pack_from_frame(
             allowed=["en"],
             next="language=en, or another author for another language",
         )
+    within(frame, name)
     rows = frame.filter(~pl.all_horizontal(pl.all().is_null())) if frame.width else frame
     if rows.is_empty():
         raise DataError(f"{name} has no rows to ask about", got=frame.shape)
@@ -118,25 +117,6 @@ def pack_from_frame(
     templates = [t for number, c in enumerate(asked, start=1) for t in c.templates(number, kind)]
     table = make_table(name, name if by or not category else category, made, templates)
     return Pack(name, (replace(table, by=f"by {by}" if by else ""),), language=language)
-
-
-def read_table(path: Path) -> pl.DataFrame:
-    """The table in a CSV, TSV, Parquet or XLSX file (its first sheet); DataError if it cannot be read.
-
-    CSV: UTF-8 or UTF-16 with a byte order mark; the delimiter is that of `DELIMITERS` which the header
-    has most often. An empty cell is null, and only that: NA is a code of Namibia.
-    """
-    if path.suffix.casefold() not in READERS:
-        raise DataError(
-            f"{path} is no kind of table that can be read", got=path.suffix, allowed=list(READERS)
-        )
-    if not path.is_file():
-        raise DataError(f"{path} is not a file", next="give the path of a table")
-    try:
-        return _read(path)
-    except (pl.exceptions.PolarsError, OSError, UnicodeError, ValueError) as error:
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise DataError(f"{path} cannot be read: {reason}", next="mend or convert it") from None
 
 
 # ---- columns ------------------------------------------------------------------------------------
@@ -338,34 +318,3 @@ def _known(frame: pl.DataFrame, columns: Sequence[str], what: str) -> None:
                 got=column,
                 allowed=list(frame.columns),
             )
-
-
-# ---- files --------------------------------------------------------------------------------------
-
-
-def _read(path: Path) -> pl.DataFrame:
-    kind = path.suffix.casefold()
-    if kind == ".parquet":
-        return pl.read_parquet(path)
-    if kind == ".xlsx":
-        return _read_sheet(path)
-    data = path.read_bytes()
-    text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
-    if not text.strip():
-        raise ValueError("it is empty")
-    header = re.sub(r'"[^"]*"', "", text.partition("\n")[0])
-    delimiter = "\t" if kind == ".tsv" else max(DELIMITERS, key=header.count)
-    return pl.read_csv(text.encode(), separator=delimiter, infer_schema_length=None)
-
-
-def _read_sheet(path: Path) -> pl.DataFrame:
-    engines: tuple[Literal["calamine", "openpyxl"], ...] = ("calamine", "openpyxl")
-    for engine in engines:
-        try:
-            return pl.read_excel(path, engine=engine, infer_schema_length=None)
-        except ModuleNotFoundError:
-            continue
-    raise DataError(
-        f"{path} cannot be read: .xlsx needs the package fastexcel or openpyxl, and neither is installed",
-        next="save the sheet as CSV, or pip install openpyxl",
-    )

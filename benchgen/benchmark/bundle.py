@@ -26,16 +26,18 @@ from typing import Any
 import yaml
 
 from benchgen.benchmark import registry
+from benchgen.benchmark.exchange.folder import read_plain, write_file
 from benchgen.benchmark.prompts import render
 from benchgen.errors import BenchgenError, DataError
 from benchgen.types import Evaluation, Question, canonical
 
 MAX_ENTRIES = 10_000
 MAX_BYTES = 512 * 2**20
-"""Unpacked size of one archive, and of everything read from it."""
+"""Unpacked size of everything read from one file, all archives within it together."""
 MAX_RATIO, RATIO_FROM = 200, 2**20
 """An entry of a mebibyte or more that unpacks to over 200 times its packed size is a bomb."""
 MAX_YAML = 2**20
+PROGRAM = "scoring_program.zip"
 COMMAND = "python3 /app/program/score.py /app/input /app/output"
 _STAMP = (1980, 1, 1, 0, 0, 0)
 _LOGO = base64.b64decode(
@@ -66,7 +68,7 @@ class Bundle:
 
     def sources(self) -> dict[str, bytes]:
         """{relative name: bytes} of the program's Python files, sorted; they are not run."""
-        files = unpacked(self.program, "scoring_program.zip")
+        files = unpacked(self.program, PROGRAM)
         return {name: files[name] for name in sorted(files) if name.endswith(".py")}
 
 
@@ -77,8 +79,6 @@ def packed_program(sources: Mapping[str, bytes]) -> bytes:
 
 def write_bundle(bundle: Bundle, path: Path) -> None:
     """Write the zip; the same benchmark gives the same bytes. DataError if something is there, or it cannot be."""
-    if path.exists():
-        raise DataError(f"{path} is there already", got=str(path), next="another path")
     prompts = [
         canonical({"key": q.key, "messages": render(q, bundle.evaluation)})
         for q in bundle.questions
@@ -98,26 +98,21 @@ def write_bundle(bundle: Bundle, path: Path) -> None:
             {"questions.jsonl": registry.question_lines(bundle.questions).encode()}
         ),
         "input_data.zip": _packed({"prompts.jsonl": _lines(prompts)}),
-        "scoring_program.zip": bundle.program,
+        PROGRAM: bundle.program,
     }
-    try:
-        path.write_bytes(_packed(files))
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}", got=str(path)) from error
+    write_file(path, _packed(files))
 
 
 def read_bundle(path: Path) -> Bundle:
     """The bundle in that zip; DataError, with nothing written, where it is not one or not a safe one."""
-    try:
-        data = path.read_bytes() if path.stat().st_size <= MAX_BYTES else b""
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}", got=str(path)) from error
+    data = read_plain(path, MAX_BYTES)
     if not data:
-        raise DataError(f"{path.name} is empty, or larger than {MAX_BYTES} bytes", got=str(path))
-    files = _at_root(unpacked(data, path.name), path.name)
+        raise DataError(f"{path.name} is empty", got=str(path))
+    budget = Budget()
+    files = _at_root(unpacked(data, path.name, budget), path.name)
     competition = _yaml(files["competition.yaml"], path.name)
     task = _first_task(competition, path.name)
-    reference = _part(files, task, "reference_data", path.name)
+    reference = _part(files, task, "reference_data", path.name, budget)
     if "questions.jsonl" not in reference:
         raise DataError(
             f"{path.name}: its reference data hold no questions.jsonl",
@@ -126,13 +121,17 @@ def read_bundle(path: Path) -> Bundle:
         )
     program = files.get(str(task.get("scoring_program")))
     if program is None:
-        program = _packed(_part(files, task, "scoring_program", path.name))
-    unpacked(program, "scoring_program.zip")
+        program = _packed(_part(files, task, "scoring_program", path.name, budget))
+    else:
+        unpacked(program, PROGRAM, budget)
+    where = f"{path.name}: evaluation.json"
     try:
-        evaluation = Evaluation.from_dict(json.loads(files.get("evaluation.json", b"{}")))
-    except (TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise DataError(f"{path.name}: evaluation.json cannot be read: {error}") from error
-    rows = (json.loads(row) for row in reference["questions.jsonl"].split(b"\n") if row.strip())
+        evaluation = Evaluation.from_dict(
+            registry.json_object(files.get("evaluation.json", b"{}"), where)
+        )
+    except (TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{where} cannot be read: {error}") from error
+    rows = registry.json_lines(reference["questions.jsonl"], f"{path.name}: questions.jsonl")
     questions = checked_questions(rows, evaluation, path.name)
     name = str(competition.get("title") or path.stem)[:200]
     return Bundle(name, questions, evaluation, program)
@@ -157,16 +156,38 @@ def checked_questions(
     return tuple(questions)
 
 
-def unpacked(data: bytes, name: str) -> dict[str, bytes]:
-    """{relative POSIX path: bytes} of a zip's files, held in memory.
+@dataclass
+class Budget:
+    """What one file may still unpack to, however many archives lie within one another in it."""
 
-    DataError for a path that leads out, a link, an encrypted or repeated entry, or a bomb.
+    entries: int = MAX_ENTRIES
+    bytes: int = MAX_BYTES
+
+    def take(self, entries: int, size: int, name: str) -> None:
+        """Nothing; DataError where it is not enough for these."""
+        if entries > self.entries or size > self.bytes:
+            raise DataError(
+                f"{name} unpacks to too much",
+                got=f"{entries} files, {size} bytes",
+                allowed=f"{MAX_ENTRIES} files, {MAX_BYTES} bytes, with all that lies within it",
+            )
+        self.entries -= entries
+        self.bytes -= size
+
+
+def unpacked(data: bytes, name: str, budget: Budget | None = None) -> dict[str, bytes]:
+    """{relative POSIX path: bytes} of a zip's files, held in memory and taken from the budget.
+
+    Archives among them stay packed. DataError for a path that leads out, a link, an encrypted or
+    repeated entry, or a bomb.
     """
     files: dict[str, bytes] = {}
+    budget = budget or Budget()
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-            _check_sizes(entries, name)
+            budget.take(len(entries), sum(entry.file_size for entry in entries), name)
+            _check_ratios(entries, name)
             for entry in entries:
                 inside = _inside(entry, name)
                 if inside in files:
@@ -195,14 +216,7 @@ def _check_types(question: Question) -> None:
         raise TypeError("a field has a value of the wrong type")
 
 
-def _check_sizes(entries: list[zipfile.ZipInfo], name: str) -> None:
-    total = sum(entry.file_size for entry in entries)
-    if len(entries) > MAX_ENTRIES or total > MAX_BYTES:
-        raise DataError(
-            f"{name} unpacks to too much",
-            got=f"{len(entries)} files, {total} bytes",
-            allowed=f"{MAX_ENTRIES} files, {MAX_BYTES} bytes",
-        )
+def _check_ratios(entries: list[zipfile.ZipInfo], name: str) -> None:
     for entry in entries:
         packed = max(1, entry.compress_size)
         if entry.file_size > RATIO_FROM and entry.file_size / packed > MAX_RATIO:
@@ -266,12 +280,12 @@ def _first_task(competition: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _part(
-    files: Mapping[str, bytes], task: Mapping[str, Any], part: str, name: str
+    files: Mapping[str, bytes], task: Mapping[str, Any], part: str, name: str, budget: Budget
 ) -> dict[str, bytes]:
     """The files of a part that the task names: a zip inside the bundle, or a folder of it."""
     named = str(task.get(part) or f"{part}.zip")
     if named in files:
-        return unpacked(files[named], named)
+        return unpacked(files[named], named, budget)
     folder = named.rstrip("/") + "/"
     found = {p.removeprefix(folder): data for p, data in files.items() if p.startswith(folder)}
     if not found:

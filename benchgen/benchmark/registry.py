@@ -16,12 +16,12 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchgen.errors import StateError, StoreError
+from benchgen.errors import BenchgenError, DataError, StateError, StoreError
 from benchgen.types import Evaluation, Question, canonical, sha256
 
 PROGRAM = Path(__file__).parent / "program"
@@ -118,7 +118,7 @@ def write_evaluation(path: Path, evaluation: Evaluation) -> str:
 
 def read_evaluation(path: Path, sha: str | None = None) -> Evaluation:
     """The evaluation in that file; StoreError if it is not the file that was frozen."""
-    data = _parsed(_checked(path, sha), path.name)
+    data = json_object(_checked(path, sha), path.name, StoreError)
     try:
         return Evaluation.from_dict(data)
     except TypeError as error:
@@ -143,19 +143,39 @@ def read_questions(path: Path, sha: str | None = None) -> list[Question]:
 def parse_questions(data: bytes, name: str) -> list[Question]:
     """The questions of such a file's bytes; StoreError where a line or its key is not right."""
     questions = []
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        fields = _parsed(line, name, number)
+    for number, fields in enumerate(json_lines(data, name, StoreError), start=1):
         key = fields.pop("key", None)
         try:
             question = Question.from_dict(fields)
         except TypeError as error:
             raise _newer(name, error) from error
         if key != question.key:
-            raise StoreError(f"{name} line {number}: the key is not that of the question")
+            raise StoreError(f"{name}, question {number}: the key is not that of the question")
         questions.append(question)
     return questions
+
+
+def json_lines(
+    data: bytes, name: str, error: type[BenchgenError] = DataError
+) -> Iterator[dict[str, Any]]:
+    """The object of each line that is not blank; `error`, which names the line, for one that is none.
+
+    A line ends with a line feed and nothing else: U+2028 may stand inside a JSON text as it is.
+    """
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if line.strip():
+            yield json_object(line, f"{name} line {number}", error)
+
+
+def json_object(data: bytes, where: str, error: type[BenchgenError] = DataError) -> dict[str, Any]:
+    """The JSON object of these bytes; `error` for anything else."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as cause:
+        raise error(f"{where}: not JSON") from cause
+    if not isinstance(value, dict):
+        raise error(f"{where}: not a JSON object")
+    return value
 
 
 def _write(path: Path, text: str) -> str:
@@ -184,16 +204,6 @@ def _checked(path: Path, sha: str | None) -> bytes:
             next="restore the benchmark's folder from a backup",
         )
     return data
-
-
-def _parsed(data: bytes, name: str, line: int = 1) -> dict[str, Any]:
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise StoreError(f"{name} line {line}: not JSON") from error
-    if not isinstance(value, dict):
-        raise StoreError(f"{name} line {line}: not a JSON object")
-    return value
 
 
 def _newer(name: str, error: TypeError) -> StoreError:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchgen.author.files.headers import is_header, known, plain_name
-from benchgen.author.files.source import Row, Source, Table, brief, missing, trimmed
+from benchgen.author.files.source import MAX_ROWS, Row, Source, Table, brief, missing, trimmed
 from benchgen.errors import DataError
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
@@ -101,7 +101,9 @@ def _records(text: str, delimiter: str, source: Source) -> Iterator[tuple[list[s
     )
     last = 0
     try:
-        for cells in reader:
+        for number, cells in enumerate(reader, 1):
+            if number > MAX_ROWS:
+                raise source.too_long(number)
             if cells:
                 yield cells, last + 1
             last = reader.line_num

@@ -8,31 +8,35 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from benchgen.author.files.decode import decoded
 from benchgen.author.files.source import Source, brief, library, trimmed
-from benchgen.author.files.tables import contents, safe_zip
+from benchgen.author.files.tables import safe_zip
 
 MAX_PAGES = 2_000
 MAX_CHARACTERS = 20_000_000
 PASSAGE = 1_200
 """Characters that a passage has at most, unless one paragraph is longer."""
+LONGEST = 6_000
+"""Characters of a passage at the very most."""
 _HEADING = re.compile(r"#{1,6}\s|\S[^\n]*\n(?:=|-){3,}\s*$", re.MULTILINE)
 _HIDDEN = ("script", "style", "noscript", "template", "svg", "iframe", "object", "head")
 _BLOCKS = re.compile(
     r"(?:p|div|section|article|li|ul|ol|h[1-6]|table|tr|blockquote|pre|dt|dd|dl|figure|header|footer|main)$"
 )
+_TEXTS = ("NavigableString", "CData")
+"""Nodes that a reader sees, and no comment or declaration."""
 _DAMAGED: tuple[type[Exception], ...] = (ValueError, SyntaxError, OSError, EOFError, zlib.error)
 _DAMAGED += (zipfile.BadZipFile, NotImplementedError, RuntimeError)
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_AROUND = tuple(f"{_W}{name}" for name in ("sdt", "sdtContent", "ins", "customXml", "smartTag"))
+"""What stands around paragraphs, rows and cells without being one."""
 
 
-def read_document(path: Path, source: Source) -> tuple[str, tuple[str, ...]]:
-    """(the text, its passages); a DataError for a document without text."""
-    raw = contents(path, source)
-    text = READERS[path.suffix.lower()](raw, source)
+def read_document(raw: bytes, ending: str, source: Source) -> tuple[str, tuple[str, ...]]:
+    """(the text, its passages) of a document with these bytes; a DataError for one without text."""
+    text = READERS[ending](raw, source)
     text = "\n".join(line.rstrip() for line in re.split(r"\r\n|\n|\r", text))
     text = re.sub(r"\n{3,}", "\n\n", text).strip("\n")
     if not trimmed(text):
@@ -49,18 +53,46 @@ def read_document(path: Path, source: Source) -> tuple[str, tuple[str, ...]]:
 
 
 def passages(text: str) -> tuple[str, ...]:
-    """Paragraphs joined up to `PASSAGE` characters; a heading begins a new passage. Each stands in the text."""
+    """Paragraphs joined up to `PASSAGE` characters; a heading begins a new passage. Each stands in the text.
+
+    A paragraph of more than `LONGEST` is cut, where a line, sentence or word ends.
+    """
     found: list[str] = []
     start = end = 0
-    for block in re.finditer(r"\S(?:.|\n(?!\s*\n))*", text):
-        fits = block.end() - start <= PASSAGE and not _HEADING.match(text, block.start())
+    for first, last in _blocks_of(text):
+        fits = last - start <= PASSAGE and not _HEADING.match(text, first)
         if end and not fits:
             found.append(text[start:end])
         if not end or not fits:
-            start = block.start()
-        end = block.end()
+            start = first
+        end = last
     found.append(text[start:end])
     return tuple(passage.strip() for passage in found if trimmed(passage))
+
+
+def _blocks_of(text: str) -> Iterator[tuple[int, int]]:
+    """(start, end) of each paragraph, or of each part of a long one."""
+    start = end = at = 0
+    for line in text.split("\n"):
+        if not line.strip():
+            if end > start:
+                yield from _cut(text, start, end)
+            start = end = at + len(line) + 1
+        else:
+            end = at + len(line)
+        at += len(line) + 1
+    if end > start:
+        yield from _cut(text, start, end)
+
+
+def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while end - start > LONGEST:
+        half, full = start + LONGEST // 2, start + LONGEST
+        places = (text.rfind(mark, half, full) + len(mark) for mark in ("\n", ". ", " "))
+        at = next((place for place in places if place > half), full)
+        yield start, at
+        start = at
+    yield start, end
 
 
 def _plain(raw: bytes, source: Source) -> str:
@@ -81,24 +113,46 @@ def _html(raw: bytes, source: Source) -> str:
         page = BeautifulSoup(text, "html.parser")
     except (ParserRejectedMarkup, RecursionError, ValueError, AssertionError) as error:
         raise source.wrong(f"it is no HTML that can be read: {brief(str(error), 80)}") from error
-    for tag in page.find_all(_HIDDEN):
-        tag.decompose()
-    for tag in page.find_all(lambda t: t.has_attr("hidden") or "display:none" in _style(t)):
-        tag.decompose()
-    for cell in page.find_all(["td", "th"]):
-        if cell.find_next_sibling(["td", "th"]):
-            cell.append(" | ")
-    for line in page.find_all("br"):
-        line.replace_with("\n")
-    for tag in page.find_all(_BLOCKS):
-        tag.insert_before("\n" if tag.name in ("tr", "li") else "\n\n")
-        tag.append("\n" if tag.name in ("tr", "li") else "\n\n")
-    lines = [" ".join(line.split()) for line in page.get_text().split("\n")]
+    lines = [" ".join(line.split()) for line in "".join(_seen(page)).split("\n")]
     return re.sub(r"\n(?:\s*\n)+", "\n\n", "\n".join(lines))
 
 
-def _style(tag: Any) -> str:
-    return str(tag.get("style") or "").replace(" ", "").casefold()
+def _seen(page: Any) -> Iterator[str]:
+    """The texts of the page in their order, with line ends at blocks and bars between cells.
+
+    A loop with a stack and no recursion, and nothing is put into the tree: pages nest thousands deep.
+    """
+    from bs4 import Tag
+
+    waiting: list[Any] = [page]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, tuple):
+            yield from node
+        elif not isinstance(node, Tag):
+            if type(node).__name__ in _TEXTS:
+                yield str(node)
+        elif node.name == "br":
+            yield "\n"
+        elif not _hidden(node):
+            line = "\n" if node.name in ("tr", "li") else "\n\n" if _BLOCKS.match(node.name) else ""
+            yield line
+            waiting.append((line,))
+            waiting += reversed(list(_inside(node.contents)))
+
+
+def _inside(nodes: list[Any]) -> Iterator[Any]:
+    """The nodes, with a bar after each cell of a row but the last."""
+    cells = [index for index, node in enumerate(nodes) if node.name in ("td", "th")]
+    for index, node in enumerate(nodes):
+        yield node
+        if node.name in ("td", "th") and index != cells[-1]:
+            yield (" | ",)
+
+
+def _hidden(tag: Any) -> bool:
+    style = str(tag.get("style") or "").replace(" ", "").casefold()
+    return tag.name in _HIDDEN or tag.has_attr("hidden") or "display:none" in style
 
 
 # --- PDF --------------------------------------------------------------------------------------
@@ -189,13 +243,22 @@ def _blocks(parent: Any) -> Iterator[str]:
         if child.tag == f"{_W}p":
             yield _paragraph(child)
         elif child.tag == f"{_W}tbl":
-            rows = []
-            for row in child.iter(f"{_W}tr"):
-                cells = [" ".join(_blocks(cell)).strip() for cell in row.iter(f"{_W}tc")]
-                rows.append(" | ".join(cells))
+            rows = [
+                " | ".join(" ".join(_blocks(cell)).strip() for cell in _parts(row, "tc"))
+                for row in _parts(child, "tr")
+            ]
             yield "\n".join(rows)
-        elif child.tag in (f"{_W}sdt", f"{_W}sdtContent", f"{_W}ins"):
+        elif child.tag in _AROUND:
             yield from _blocks(child)
+
+
+def _parts(parent: Any, name: str) -> Iterator[Any]:
+    """The rows of a table or cells of a row, and not those of a table within a cell."""
+    for child in parent:
+        if child.tag == f"{_W}{name}":
+            yield child
+        elif child.tag in _AROUND:
+            yield from _parts(child, name)
 
 
 def _paragraph(paragraph: Any) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from benchgen.author.files.source import Row, Source, Table, brief
+from benchgen.author.files.source import MAX_ROWS, Row, Source, Table, brief
 
 HOLDERS = frozenset(
     ("data", "questions", "rows", "items", "examples", "records", "instances", "results", "entries")
@@ -86,6 +86,8 @@ def _lines(text: str, source: Source) -> Iterator[Row]:
     for line_number, line in enumerate(text.split("\n"), 1):
         if line.strip("\ufeff \t\r\n"):
             number += 1
+            if number > MAX_ROWS:
+                raise source.too_long(number)
             try:
                 value = _whole(line)
             except (ValueError, RecursionError) as error:

@@ -22,6 +22,8 @@ _EDGES = _SPACES + MARKS + "\u200d"
 _NO_MARKS = str.maketrans("", "", MARKS)
 _ENTITY = re.compile(r"&(?:quot|amp|lt|gt|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
 _TWICE_READ = ("Ã¼", "Ã¤", "Ã¶", "Ã©", "Ã¨", "ÃŸ", "â€")
+MAX_ROWS = 1_000_000
+"""Rows of any file. Questions have a limit of their own; a set of training rows may be as large."""
 SHOWN_ROWS = 5
 """Row numbers that one line of the report names; the rest are counted."""
 
@@ -154,6 +156,12 @@ class Source:
             told["got"] = brief(told["got"], 200)
         told = {name: _all_printable(value) for name, value in told.items()}
         return DataError(_printable(f"{', '.join(place)}: {what}"), next=_printable(next), **told)
+
+    def too_long(self, rows: int) -> DataError:
+        """The error for a file of more rows than are read."""
+        return self.wrong(
+            f"it has {rows} rows or more", got=rows, allowed=f"up to {MAX_ROWS}", next="split it"
+        )
 
     def text(self, value: Any, row: Row, column: str) -> str:
         """The cell as text, trimmed; an error for what is no text or cannot be stored as one."""

@@ -6,13 +6,12 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
-from pathlib import Path
 
 from benchgen.author.files.decode import decoded
 from benchgen.author.files.delimited import read_delimited
 from benchgen.author.files.jsons import read_json, read_jsonl
 from benchgen.author.files.sheets import read_workbook
-from benchgen.author.files.source import Row, Source, Table, brief, trimmed
+from benchgen.author.files.source import MAX_ROWS, Row, Source, Table, brief, trimmed
 
 MAX_BYTES = 200_000_000
 """Largest file, and largest content of a packed one."""
@@ -24,16 +23,14 @@ ENDINGS = (*TEXT, ".parquet", ".xlsx")
 
 
 def read_table(
-    path: Path, source: Source, told: Mapping[str, str], sheet: str | None = None
+    raw: bytes, ending: str, source: Source, told: Mapping[str, str], sheet: str | None = None
 ) -> Table:
-    """The rows of the file; a DataError that names what cannot be read."""
-    ending = path.suffix.lower()
-    raw = contents(path, source)
-    if sheet is not None and ending not in (".xlsx", ".xlsm"):
+    """The rows of a file with these bytes; a DataError that names what cannot be read."""
+    if sheet is not None and ending != ".xlsx":
         raise source.wrong("author.sheet names a sheet, and only Excel files have some", got=sheet)
     if ending == ".parquet":
         return _parquet(raw, source)
-    if ending in (".xlsx", ".xlsm"):
+    if ending == ".xlsx":
         safe_zip(raw, source)
         return read_workbook(raw, source, told, sheet)
     text = decoded(raw, source)
@@ -44,24 +41,6 @@ def read_table(
     if TEXT[ending] == "jsonl":
         return read_jsonl(text, source)
     return read_delimited(text, source, told, tabs=TEXT[ending] == "tsv")
-
-
-def contents(path: Path, source: Source) -> bytes:
-    """The file's bytes; an error for a file that is empty, too large or cannot be opened."""
-    try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise source.wrong(
-                f"it is too large: {size / 1e6:.0f} MB",
-                got=size,
-                allowed=f"up to {MAX_BYTES // 1_000_000} MB",
-            )
-        raw = path.read_bytes()
-    except OSError as error:
-        raise source.wrong(f"it cannot be opened: {error.strerror or error}") from error
-    if not raw:
-        raise source.wrong("it is empty (0 bytes): there are no rows", got=0)
-    return raw
 
 
 def safe_zip(raw: bytes, source: Source) -> zipfile.ZipFile:
@@ -89,18 +68,19 @@ def _parquet(raw: bytes, source: Source) -> Table:
     import polars as pl
 
     try:
-        frame = pl.read_parquet(io.BytesIO(raw))
         metadata = dict(pl.read_parquet_metadata(io.BytesIO(raw)))
+        height = pl.scan_parquet(io.BytesIO(raw)).select(pl.len()).collect().item()
+        if height > MAX_ROWS:  # before a single one is unpacked
+            raise source.too_long(height)
+        records = pl.read_parquet(io.BytesIO(raw)).to_dicts()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise source.wrong(
-            f"it is no Parquet that can be read: {brief(str(error), 120)}"
+            f"it is no Parquet that can be read, or unpacks to too much: {brief(str(error), 120)}"
         ) from error
-    if not frame.height:
+    if not records:
         raise source.wrong("it is empty: it has columns and no rows", got=0)
-    if frame.estimated_size() > 10 * MAX_BYTES:
-        raise source.wrong(f"it unpacks to {frame.estimated_size() / 1e6:.0f} MB", got=frame.height)
-    rows = [Row(number, values) for number, values in enumerate(frame.to_dicts(), 1)]
-    return Table(tuple(frame.columns), rows, typed=True, names=_class_names(metadata))
+    rows = [Row(number, values) for number, values in enumerate(records, 1)]
+    return Table(tuple(records[0]), rows, typed=True, names=_class_names(metadata))
 
 
 def _class_names(metadata: Mapping[str, str]) -> dict[str, tuple[str, ...]]:

@@ -77,7 +77,7 @@ def runnable_bundle(folder: Path, form: str, rows: Iterable[dict[str, Any]], nam
 
 def read_told(folder: Path) -> dict[str, Any]:
     """What the folder says of itself, unchecked."""
-    return _object(read_inside(folder, ABOUT, MAX_ABOUT), f"{folder.name}: {ABOUT}")
+    return registry.json_object(read_inside(folder, ABOUT, MAX_ABOUT), f"{folder.name}: {ABOUT}")
 
 
 def read_about(folder: Path, form: str) -> tuple[str, Evaluation]:
@@ -90,7 +90,7 @@ def read_about(folder: Path, form: str) -> tuple[str, Evaluation]:
             allowed=f"{form} {VERSION}",
         )
     name = f"{folder.name}: {EVALUATION}"
-    fields = _object(read_inside(folder, EVALUATION, MAX_ABOUT), name)
+    fields = registry.json_object(read_inside(folder, EVALUATION, MAX_ABOUT), name)
     try:
         evaluation = Evaluation.from_dict(fields)
     except TypeError as error:
@@ -103,12 +103,7 @@ def read_about(folder: Path, form: str) -> tuple[str, Evaluation]:
 
 def read_rows(folder: Path, name: str) -> list[dict[str, Any]]:
     """The objects of a JSONL file of the folder."""
-    lines = read_inside(folder, name).split(b"\n")
-    return [
-        _object(line, f"{folder.name}: {name} line {number}")
-        for number, line in enumerate(lines, start=1)
-        if line.strip()
-    ]
+    return list(registry.json_lines(read_inside(folder, name), f"{folder.name}: {name}"))
 
 
 def keyed(row: dict[str, Any], name: str) -> dict[str, Any]:
@@ -141,16 +136,6 @@ def _fits(value: object, default: object) -> bool:
     if isinstance(default, float):
         return type(value) in (int, float)
     return type(value) is type(default)
-
-
-def _object(data: bytes, name: str) -> dict[str, Any]:
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{name}: not JSON") from error
-    if not isinstance(value, dict):
-        raise DataError(f"{name}: not a JSON object")
-    return value
 
 
 def _pretty(value: dict[str, Any]) -> bytes:

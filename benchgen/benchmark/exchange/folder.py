@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from benchgen.benchmark.registry import write_whole
 from benchgen.errors import DataError
@@ -45,6 +46,66 @@ def write_file(path: Path, data: bytes) -> Path:
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror}", got=str(path)) from error
     return path
+
+
+def open_plain(path: Path, limit: int, name: str | None = None) -> BinaryIO:
+    """The file, open to be read; DataError for a folder, pipe, socket or device, or more than `limit` bytes.
+
+    It never waits: a pipe that nobody writes to is refused like any other.
+    """
+    shown = path.name if name is None else name
+    try:
+        kind = (
+            path.stat().st_mode
+        )  # first: opening a socket fails, and opening a device may do something
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY) if _plain(kind) else None
+    except OSError as error:
+        raise DataError(
+            f"{shown}: it cannot be opened: {error.strerror or error}", got=str(path)
+        ) from error
+    found = os.fstat(handle) if handle is not None else None
+    if handle is not None and found is not None and _plain(found.st_mode):
+        if found.st_size <= limit:
+            return os.fdopen(handle, "rb")
+        os.close(handle)
+        raise DataError(
+            f"{shown}: it is too large: {found.st_size / 1e6:.0f} MB",
+            got=found.st_size,
+            allowed=f"up to {limit // 1_000_000} MB",
+        )
+    if handle is not None:
+        os.close(handle)
+    raise DataError(
+        f"{shown}: it is {_KINDS.get(stat.S_IFMT(kind), 'no plain file')}, and a file is needed",
+        got=str(path),
+        next="save what it holds in a file, and give that file's path",
+    )
+
+
+def read_plain(path: Path, limit: int, name: str | None = None) -> bytes:
+    """The bytes of a file that `open_plain` opens, `limit` at most."""
+    with open_plain(path, limit, name) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:  # it grew, or does not know its size, as files of /proc do
+        raise DataError(
+            f"{path.name if name is None else name}: it is too large",
+            got=str(path),
+            allowed=f"up to {limit // 1_000_000} MB",
+        )
+    return data
+
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def _plain(mode: int) -> bool:
+    return stat.S_ISREG(mode)
 
 
 def read_inside(folder: Path, name: str, limit: int = MAX_FILE) -> bytes:

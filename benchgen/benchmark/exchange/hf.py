@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import yaml
 
+from benchgen.benchmark import bounded
 from benchgen.benchmark.bundle import Bundle, checked_questions, unpacked
 from benchgen.benchmark.exchange.content import about_files, read_about
 from benchgen.benchmark.exchange.folder import MAX_FILE, read_inside, write_folder
@@ -31,7 +30,7 @@ from benchgen.types import Evaluation, Question, canonical
 FORM = "Hugging Face dataset"
 DATA, PROGRAM, CARD = "data/test-00000-of-00001.parquet", "scoring_program.zip", "README.md"
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
-READ_S = 60
+MAX_ROWS = 10_000
 
 _TEXTS = ("kind", "prompt", "category", "difficulty", "language", "rationale", "source", "template")
 _JSON = ("target", "options")
@@ -53,19 +52,8 @@ _SCHEMA: dict[str, Any] = {
     "messages": pl.List(pl.Struct({"role": pl.String, "content": pl.String})),
 }
 
-# A parquet file of a few kilobytes can unpack to any size, and only its reader sees how far: so it is
-# read in a process of its own, which may use this much memory and no more.
-_READER = f"""
-import os, resource, sys
-os.environ["POLARS_MAX_THREADS"] = "1"
-resource.setrlimit(resource.RLIMIT_AS, (2 * 2**30, 2 * 2**30))
-resource.setrlimit(resource.RLIMIT_CPU, ({READ_S}, {READ_S}))
-resource.setrlimit(resource.RLIMIT_FSIZE, ({MAX_FILE}, {MAX_FILE}))
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-import polars
-frame = polars.read_parquet(sys.stdin.buffer.read(), columns={list(_FIELDS)!r})
-frame.write_ndjson(sys.stdout.buffer)
-"""
+# A parquet file of a few kilobytes can unpack to any size, and only its reader sees how far.
+LIMITS = bounded.Limits(output=MAX_FILE)
 
 
 _ABOUT = f"""written by benchgen.
@@ -131,26 +119,24 @@ def _questions(parquet: bytes, name: str) -> Iterator[dict[str, Any]]:
 
 def _ndjson(parquet: bytes, name: str) -> bytes:
     """The rows as JSON lines, read in a process with a limit on memory, time and output."""
-    command = [sys.executable, "-P", "-c", _READER]
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as found:
+    with tempfile.TemporaryFile() as given:
         given.write(parquet)
         given.seek(0)
-        try:
-            subprocess.run(
-                command,
-                stdin=given,
-                stdout=found,
-                stderr=subprocess.DEVNULL,
-                timeout=READ_S,
-                check=True,
-            )
-        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-            raise DataError(
-                f"{name} does not hold a benchmark's questions, or unpacks to too much",
-                allowed=f"columns {', '.join(_FIELDS)}; up to {MAX_FILE} bytes",
-            ) from error
-        found.seek(0)
-        return found.read()
+        return bounded.call(f"{__name__}:{rows_of.__name__}", {}, given, name, LIMITS)
+
+
+def rows_of(told: Mapping[str, Any], parquet: bytes) -> bytes:
+    """The rows of a parquet file's questions as JSON lines: the work of a process with limits."""
+    try:
+        rows = pl.scan_parquet(io.BytesIO(parquet)).select(pl.len()).collect().item()
+        if rows > MAX_ROWS:  # before a single one is unpacked
+            raise DataError(f"it has {rows} rows", got=rows, allowed=f"up to {MAX_ROWS}")
+        return pl.read_parquet(io.BytesIO(parquet), columns=list(_FIELDS)).write_ndjson().encode()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise DataError(
+            f"it does not hold a benchmark's questions, or unpacks to too much: {error}"[:300],
+            allowed=f"columns {', '.join(_FIELDS)}; up to {MAX_FILE} bytes",
+        ) from error
 
 
 def _card(bench: Bundle, num_bytes: int) -> str:
