@@ -104,6 +104,18 @@ def test_the_request_says_what_is_asked_and_nothing_else() -> None:
     }
 
 
+def test_repeats_have_seeds_of_their_own_and_sampling_goes_along() -> None:
+    bodies = [
+        wire.body_for(
+            "m", ask(temperature=0.7, seed=3, repeat=r, top_p=0.9, top_k=5), frozenset(), {}
+        )
+        for r in range(3)
+    ]
+    assert len({body["seed"] for body in bodies}) == 3
+    assert {(body["top_p"], body["top_k"]) for body in bodies} == {(0.9, 5)}
+    assert "top_k" not in wire.body_for("m", ask(temperature=0.7), frozenset(), {})
+
+
 def test_a_seed_goes_along_where_something_is_drawn() -> None:
     body = wire.body_for("m", ask(temperature=0.7, seed=3), frozenset(), {})
     assert (body["temperature"], body["seed"]) == (0.7, 3)

@@ -94,10 +94,10 @@ def worked_answer(question: Question, evaluation: Evaluation) -> str:
     if form == "keypoints":
         return rationale or question.target_text
     letters = question.target if isinstance(question.target, list) else [question.target]
-    if form.startswith("likelihood"):  # the pick is written as its letter
-        return wording.answer.format(answer=letters[0])
     answer = ", ".join(letters) if form.endswith("letters") else question.target_text
     line = wording.answer.format(answer=answer)
+    if form.startswith("likelihood"):  # what is scored follows the prompt at once
+        return line
     return f"{rationale}\n{line}" if rationale else line
 
 

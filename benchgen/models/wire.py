@@ -23,7 +23,7 @@ OWN = frozenset(
     }
 )
 """Fields that follow from the request; `extra` may not set them."""
-REPLACEABLE = ("max_tokens", "temperature", "stop", "seed")
+REPLACEABLE = ("max_tokens", "temperature", "stop", "seed", "top_p", "top_k")
 """Fields that some models reject: the first gets its newer name, the others are left out."""
 
 _LENGTH = ("length", "max_tokens", "model_length", "max_output_tokens")
@@ -46,6 +46,10 @@ _NO_SYSTEM = re.compile(
 # --- sent ------------------------------------------------------------------------------------
 
 
+REPEAT_SEEDS = 1_000_003
+"""How far the seeds of two repeats of one question lie apart: more than people's own seeds do."""
+
+
 def body_for(
     model: str, request: Request, learned: frozenset[str], extra: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -62,7 +66,11 @@ def body_for(
     if request.stop:
         body["stop"] = list(request.stop)
     if request.temperature > 0:
-        body["seed"] = request.seed
+        body["seed"] = request.seed + request.repeat * REPEAT_SEEDS
+        if request.top_p < 1:
+            body["top_p"] = request.top_p
+        if request.top_k:
+            body["top_k"] = request.top_k  # vLLM, SGLang and llama.cpp take it; OpenAI does not
     return {name: value for name, value in body.items() if name not in learned}
 
 

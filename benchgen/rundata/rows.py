@@ -52,8 +52,8 @@ def rows_from_runs(runs: Iterable[RunData], mode: str) -> list[TrainingRow]:
     for run in runs:
         by_key = {q.key: q for q in run.questions}
         for trace in run.traces:
-            if not chosen(trace, mode):
-                continue
+            if not chosen(trace, mode) or (mode == "distill" and trace.likelihood):
+                continue  # an option picked by its likelihood is no reply to learn from
             question = by_key[trace.key]
             text = trace.reply if mode == "distill" else worked_answer(question, run.evaluation)
             row = TrainingRow(trace.key, trace.messages, text.strip())

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchgen import config, jobs
 from benchgen.benchmark.prompts import worked_answer
-from benchgen.compare.report import run_page
+from benchgen.compare.runpage import run_page
 from benchgen.errors import InputError, StateError
 from benchgen.models import catalogue
 from benchgen.models.device import Device
@@ -192,20 +192,33 @@ def _answer(
             error="",
             settings={**row.settings, **_served(model)},
         )
-        return runner.run(task, model, path, progress, retry_errors=retry_errors)
+        traces = runner.run(task, model, path, progress, retry_errors=retry_errors)
+        # An endpoint shows only when asked which settings it does not take.
+        place.store.change(RunRow, run.id, settings={**row.settings, **_served(model)})
+        return traces
 
 
 def _served(model: ModelSeam) -> dict[str, Any]:
     """How the model was served, for readers of its scores: device, notes, what an endpoint ignores."""
     device = getattr(model, "device", None)
-    return {
-        "device": device.to_dict() if isinstance(device, Device) else None,
-        "notes": list(getattr(model, "notes", ())),
-    }
+    ignored = ", ".join(getattr(model, "left_out", ()))
+    notes = [*getattr(model, "notes", ())]
+    if ignored:
+        notes.append(f"the endpoint did not take {ignored}: asked without")
+    return {"device": device.to_dict() if isinstance(device, Device) else None, "notes": notes}
+
+
+def _cost(spec: dict[str, Any], tokens_in: int, tokens_out: int) -> float | None:
+    """What the tokens cost by the model's prices per million; None where no price is known."""
+    asked, said = spec.get("price_in"), spec.get("price_out")
+    if asked is None or said is None:
+        return None
+    return float(tokens_in * asked + tokens_out * said) / 1e6
 
 
 def _finish(place: Place, run: Run, traces: TraceLog, seconds: float) -> None:
     result = summary(traces, run.questions, run.row.settings["seed"])
+    result["cost"] = _cost(run.model.row.spec, result["tokens_in"], result["tokens_out"])
     write_parquet(traces, run.folder / "traces.parquet")
     place.store.change(
         RunRow,
