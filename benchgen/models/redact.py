@@ -1,4 +1,8 @@
-"""Keeping a key out of every text that leaves: whole, encoded, in part, and what only looks like one."""
+"""Keeping a key out of every text that leaves: whole, encoded, in part, and what only looks like one.
+
+The key is looked for in the text as it reads once its escapes are undone (`plainly.py`), and what spells it
+is cut out of the text as it is: whoever decodes the text later finds no key in it.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,10 @@ import base64
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from urllib.parse import quote, quote_plus
+
+from benchgen.models.plainly import view
 
 HIDDEN = "[redacted]"
 LINE_CHARS = 280
@@ -43,52 +49,68 @@ class Secret:
 class Redactor:
     """Takes one secret out of texts. Its own repr does not show it."""
 
-    __slots__ = ("_parts", "_spellings", "_word")
+    __slots__ = ("_parts", "_plain", "_spellings", "_word")
 
     def __init__(self, hidden: Secret) -> None:
         secret = hidden.reveal()
-        forms = sorted(set(_spellings(secret)), key=len, reverse=True) if secret else []
-        whole = "|".join(map(re.escape, forms))
-        self._spellings = re.compile(whole, re.IGNORECASE) if len(secret) >= REAL_CHARS else None
+        whole = len(secret) >= REAL_CHARS
+        forms = sorted(set(_spellings(secret)), key=len, reverse=True) if whole else []
+        self._spellings = re.compile("|".join(map(re.escape, forms)), re.IGNORECASE)
+        plain = view(secret).text if whole else ""
+        self._plain = plain if len(plain) >= REAL_CHARS else ""
         self._word = re.compile(rf"(?<!\w){re.escape(secret)}(?!\w)") if secret[3:] else None
-        self._parts = frozenset(
-            secret[i : i + PART_CHARS] for i in range(len(secret) - PART_CHARS + 1)
-        )
-        if len(secret) < 2 * PART_CHARS:
-            self._parts = frozenset()
+        starts = range(len(plain) - PART_CHARS + 1 if len(plain) >= 2 * PART_CHARS else 0)
+        self._parts = frozenset(plain[i : i + PART_CHARS] for i in starts)
 
     def __repr__(self) -> str:
         return "Redactor()"
 
     def text(self, text: str) -> str:
         """A model's answer without the key, in whatever spelling; nothing else of it changes."""
-        return self._spellings.sub(HIDDEN, text) if self._spellings else text
+        if self._spellings.pattern:
+            text = self._spellings.sub(HIDDEN, text)
+        return _without(text, self._whole)
 
     def line(self, text: str) -> str:
         """One line for an error: no key, no part of one, nothing that looks like one, not too long."""
         text = self.text(text[: 20 * LINE_CHARS])
         if self._word:
             text = self._word.sub(HIDDEN, text)
-        text = self._without_parts(text)
+        text = _without(text, self._partly)
         text = _HEADER.sub(rf"\1 {HIDDEN}", _KEYISH.sub(HIDDEN, text))
         text = " ".join(_CONTROL.sub(" ", text).split())
         return text if len(text) <= LINE_CHARS else text[: LINE_CHARS - 1] + "…"
 
-    def _without_parts(self, text: str) -> str:
-        if not self._parts:
-            return text
-        shown, at = [], 0
-        while at < len(text):
+    def _whole(self, plain: str) -> Iterator[tuple[int, int]]:
+        """(start, end) of each place where the key stands whole."""
+        at = plain.find(self._plain) if self._plain else -1
+        while at >= 0:
+            yield at, at + len(self._plain)
+            at = plain.find(self._plain, at + len(self._plain))
+
+    def _partly(self, plain: str) -> Iterator[tuple[int, int]]:
+        """(start, end) of each place where a part of the key stands that is long enough to tell it."""
+        at = 0
+        while self._parts and at < len(plain):
             end = at
-            while text[end : end + PART_CHARS] in self._parts:
+            while plain[end : end + PART_CHARS] in self._parts:
                 end += 1
             if end > at:
-                shown.append(HIDDEN)
+                yield at, end + PART_CHARS - 1
                 at = end + PART_CHARS - 1
             else:
-                shown.append(text[at])
                 at += 1
-        return "".join(shown)
+
+
+def _without(text: str, find: Callable[[str], Iterator[tuple[int, int]]]) -> str:
+    """The text without what `find` finds in its plain reading."""
+    seen = view(text)
+    shown, at = [], 0
+    for found in find(seen.text):
+        start, end = seen.span(*found)
+        shown += [text[at : max(at, start)], HIDDEN]
+        at = max(at, end)
+    return "".join([*shown, text[at:]])
 
 
 def _spellings(secret: str) -> Iterator[str]:
