@@ -13,6 +13,7 @@ from .keypoints_lists import (
     LINE_BREAK,
     NEGATORS,
     PREPOSITIONS,
+    SCALES,
     WEAKENING,
     word_set,
 )
@@ -84,7 +85,7 @@ def _breaks(word: str, point: Pattern, numbered: bool) -> bool:
         return False
     if word in BLOCKING or word in point.opposed or IRREGULAR.get(word) in point.opposed:
         return True
-    return numbered and (word[-1].isdigit() or word in BOUNDING)
+    return numbered and (word[-1].isdigit() or word in BOUNDING | SCALES)
 
 
 def _by_last(rest: Sequence[str]) -> bool:

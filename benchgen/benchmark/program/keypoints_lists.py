@@ -113,6 +113,8 @@ PARTICLES = word_set("down up off out away apart over back together")
 LINKING = word_set("be become turn remain stay get appear seem grow")
 BOUNDING = word_set("over under above below nearly almost least most than exceeding --")
 """Before a number, they make another quantity of it."""
+SCALES = word_set("hundred thousand million billion trillion times")
+"""Behind a number, they do."""
 ALONE = word_set(
     "break open close change convert turn increase decrease melt freeze boil evaporate condense dissolve expand"
     " contract grow shrink stop start begin end burn decay rust cool warm heat dry rise fall sink float move spin"

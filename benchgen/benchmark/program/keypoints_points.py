@@ -26,7 +26,7 @@ from .keypoints_lists import (
     SKIPPED,
     word_set,
 )
-from .keypoints_words import forms, is_participle, words
+from .keypoints_words import MAY, forms, is_participle, words
 
 MAX_REORDERED = 12
 """Words: of a longer point only its own order is looked for."""
@@ -66,9 +66,6 @@ class Pattern:
     """A sentence in lower case without one of each of these cannot state the point."""
     negated: bool = False
     numbered: bool = False
-    passive: int = -1
-    free: bool = False
-    """No preposition and no pair of opposites makes the order of its words say who or what is which."""
     tokens: tuple[str, ...] = ()
     """All its words: a sentence of just these states it."""
     solid: str = ""
@@ -78,7 +75,7 @@ class Pattern:
 
 
 _DIRECTED = word_set("from to into by than between before after against over under")
-"""With these the order of the words around tells who does what: none may be displaced."""
+"""With these the order of the words around tells who does what."""
 _MOVABLE = word_set("in during at on within after before when under through between inside for")
 BY, _OF = frozenset(("by",)), frozenset(("of",))
 BE = frozenset(("be", "=", ":", "--"))
@@ -98,11 +95,16 @@ def prepared(point: str) -> Pattern | None:
     plain = tuple(word for word in found if word != ",")
     said = frozenset(found).union(*map(forms, found))
     opposites = frozenset().union(*(OPPOSITES.get(word, frozenset()) for word in said))
+    # No preposition and no pair of opposites makes the order of its words say who or what is which.
     free = _DIRECTED.isdisjoint(said) and opposites.isdisjoint(said - SKIPPED)
     orders = [_order(asked, asked.joints | {asked.passive})]
     if 1 < len(needs) <= MAX_REORDERED:
         orders += _voices(needs, asked, subject=plain[0] not in _PRONOUNS)
-        orders += [*_moved(needs, plain), *_clauses(needs, asked), *_genitives(point)]
+        orders += [
+            *_moved(needs, plain, asked.passive),
+            *_clauses(needs, asked),
+            *_genitives(point),
+        ]
         orders += _paired(needs, asked) if free else ()
     return Pattern(
         needs,
@@ -111,8 +113,6 @@ def prepared(point: str) -> Pattern | None:
         anchors=_anchors(asked.words),
         negated=not NEGATORS.isdisjoint(found),
         numbered=any(word[-1].isdigit() for word in asked.words),
-        passive=asked.passive,
-        free=free,
         tokens=plain,
         orders=tuple(orders),
     )
@@ -203,7 +203,7 @@ def _anchors(kept: list[str]) -> tuple[tuple[str, ...], ...]:
     found = []
     for word in kept:
         stem = _ENDING.sub("", word)
-        if len(stem) < 3 or not word.isalpha() or not _BASES.isdisjoint(forms(word)):
+        if len(stem) < 3 or not word.isalpha() or word == MAY or not _BASES.isdisjoint(forms(word)):
             continue
         start = stem[: 3 if _SPELT_TWO_WAYS.search(word) else 5]
         start = start[:-1] if start[-1] == start[-2] else start
@@ -298,7 +298,7 @@ def _genitives(point: str) -> Iterator[Order]:
             yield _order(asked, asked.joints)
 
 
-def _moved(needs: tuple[Need, ...], found: Sequence[str]) -> Iterator[Order]:
+def _moved(needs: tuple[Need, ...], found: Sequence[str], passive: int) -> Iterator[Order]:
     """The point without its last adverbial (`in autumn`), which then stands elsewhere."""
     places = [at for at, word in enumerate(found) if word in _MOVABLE and at > 1]
     if not places:
@@ -306,4 +306,6 @@ def _moved(needs: tuple[Need, ...], found: Sequence[str]) -> Iterator[Order]:
     aside = tuple(found[places[-1] :])
     count = sum(word not in SKIPPED for word in aside)
     if 0 < count <= 4 and len(needs) - count > 1:
-        yield Order(needs[: len(needs) - count], aside=aside)
+        left = needs[: len(needs) - count]
+        passive = passive if passive < len(left) else -1
+        yield Order(left, passive, helped=True, alone=True, aside=aside)

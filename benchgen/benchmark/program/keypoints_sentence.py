@@ -1,9 +1,8 @@
 """Is one point stated by one sentence? Deterministic; a miss is preferred to a false credit.
 
 A point's words must stand in the sentence in one of the point's orders (inflection free), with little
-between them and no clause boundary. Further orders are those of a rearranged noun phrase before `is` or
-`becomes`, and of one displaced word of five or more. What is denied, supposed, doubted or reported is
-not stated; a negative point is stated by a negative sentence only.
+between them and no clause boundary. What is denied, supposed, doubted or reported is not stated; a negative
+point is stated by a negative sentence only.
 """
 
 from __future__ import annotations
@@ -19,17 +18,15 @@ from .keypoints_gap import in_gap
 from .keypoints_lists import (
     ALONE,
     BOUNDING,
-    CONJUNCTIONS,
     IRREGULAR,
-    LINKING,
-    MARKS,
     NEGATORS,
     PARTICLES,
+    SCALES,
     SEPARATORS,
     SKIPPED,
     word_set,
 )
-from .keypoints_points import BE, BY, MAX_REORDERED, Need, Order, Pattern
+from .keypoints_points import BE, BY, Need, Order, Pattern
 from .keypoints_words import DENIED, STATED, forms, is_participle, words
 
 MAX_STARTS, MAX_REACH = 16, 20
@@ -65,7 +62,7 @@ def find(pattern: Pattern, text: str) -> str:
         outer = before(sentence.tokens, start, pattern.said)
         if outer is None or _goes_on(pattern, sentence.tokens, start, end):
             continue
-        if _acts(pattern, sentence, start, end) or _ranked(sentence.tokens, start, end, pattern):
+        if _acts(pattern, sentence, end) or _ranked(sentence.tokens, start, end, pattern):
             continue
         denials += outer + after(sentence.tokens, end, pattern.said)
         if denials == pattern.negated:
@@ -88,10 +85,6 @@ def _spans(pattern: Pattern, sentence: Sentence) -> Iterator[Span]:
                 closed = not order.closed or _closed(sentence.tokens, places[-1] + 1)
                 if aside >= 0 and closed:
                     yield places[0], max(places[-1] + 1, aside), denials
-    if pattern.free:
-        yield from _arranged(pattern, sentence)
-    if 5 <= len(pattern.needs) <= MAX_REORDERED and pattern.free:
-        yield from _displaced(pattern, sentence)
 
 
 def _places(need: Need, sentence: Sentence) -> list[int]:
@@ -154,83 +147,9 @@ def _stands(aside: tuple[str, ...], tokens: Sequence[str]) -> int:
     return -1
 
 
-# --- orders that are not listed ----------------------------------------------------------------
-
-_NAMING = word_set("which are is called known named as")
-_STRONG = word_set("of in from to by for with than between against into")
-
-
-def _arranged(pattern: Pattern, sentence: Sentence) -> Iterator[Span]:
-    """`Pigments called carotenoids, which are yellow, become visible`: the words before a linking verb in any order."""
-    needs = pattern.needs
-    link = next((at for at, need in enumerate(needs) if need & LINKING), 0)
-    if link < 2 or pattern.passive >= 0 or not _STRONG.isdisjoint(pattern.said):
-        return
-    for place in _places(needs[link], sentence):
-        walked = _walk(needs[link:], place, pattern, sentence)
-        first = _noun_phrase(needs[:link], place, sentence)
-        if walked and first >= 0:
-            yield first, walked[0][-1] + 1, walked[1]
-
-
-def _noun_phrase(needs: Sequence[Need], end: int, sentence: Sentence) -> int:
-    """Where the phrase of exactly these words begins that ends before `end`; -1 if none does."""
-    left = list(needs)
-    first, spare, commas = end, 1, 0
-    for at in range(end - 1, max(-1, end - 3 * len(needs) - 6), -1):
-        word, form = sentence.tokens[at], sentence.forms[at]
-        met = next((need for need in left if not need.isdisjoint(form)), None)
-        if met is not None:
-            left.remove(met)
-            first = at
-        elif word == ",":
-            commas += 1
-        elif word not in _NAMING and word not in ("a", "an", "the", "these", "those"):
-            spare -= 1
-            if spare < 0 or word in NEGATORS or word in CONJUNCTIONS or word in _STRONG:
-                return -1
-        if not left:
-            return first if commas % 2 == 0 else -1
-    return -1
-
-
-def _displaced(pattern: Pattern, sentence: Sentence) -> Iterator[Span]:
-    """All words but one in order, and that one beside them in the same clause."""
-    for out, need in enumerate(pattern.needs):
-        if need & (PARTICLES | _STRONG | LINKING) or need == BE or out == pattern.passive:
-            continue
-        if any(word[-1].isdigit() for word in need):
-            continue
-        needs = pattern.needs[:out] + pattern.needs[out + 1 :]
-        for start in _places(needs[0], sentence)[:MAX_STARTS]:
-            walked = _walk(needs, start, pattern, sentence)
-            if walked is None:
-                continue
-            (first, *_, last), denials = walked
-            for at in _places(need, sentence):
-                more = _beside(at, walked[0], pattern, sentence)
-                if more is not None:
-                    yield min(at, first), max(at, last) + 1, denials + more
-                    break
-
-
-def _beside(at: int, places: list[int], pattern: Pattern, sentence: Sentence) -> int | None:
-    """How many words deny the displaced one at a place, None if that is too far or taken."""
-    if places[0] < at < places[-1]:
-        return None if at in places else 0
-    between = (
-        sentence.tokens[at + 1 : places[0]]
-        if at < places[0]
-        else sentence.tokens[places[-1] + 1 : at]
-    )
-    if at in places or len(between) > 3 or "," in between:
-        return None
-    return in_gap(between, "", pattern)
-
-
 # --- what stands around the words --------------------------------------------------------------
 
-_UNITS_ON = word_set("% ° million billion thousand hundred times")
+_UNITS_ON = SCALES | {"%", "°"}
 _NO_OBJECT = word_set(
     "again first too each every more less most faster slower soon early late later earlier away today now here there fast"
     " well also over under up down after before during in on at for with without by to from into as when while because if"
@@ -238,11 +157,6 @@ _NO_OBJECT = word_set(
     " is are was were be has have had will can may does do did not of about around against along per once where"
 )
 _DETERMINERS = word_set("the a an its their this these those our your his her")
-_TIMES = word_set(
-    "year time way autumn fall day night moment more faster slower same next following winter spring summer season month"
-    " week process end"
-)
-
 
 _RANKS = word_set("second third fourth fifth sixth seventh eighth ninth tenth next nd rd th among")
 _SUPERLATIVE = re.compile(r"\w{2,}est\Z|(?:best|worst|most|least)\Z")
@@ -273,25 +187,17 @@ def _goes_on(pattern: Pattern, tokens: Sequence[str], start: int, end: int) -> b
     return tokens[start][-1].isdigit() and (lead in BOUNDING or lead[-1:].isdigit())
 
 
-def _acts(pattern: Pattern, sentence: Sentence, start: int, end: int) -> bool:
+def _acts(pattern: Pattern, sentence: Sentence, end: int) -> bool:
     """Whether an object follows `S breaks down`, so that S does it rather than suffers it."""
     last = pattern.needs[-1]
     if len(pattern.needs) < 2 or not last & (PARTICLES | ALONE):
         return False
-    tokens = sentence.tokens
-    if last.isdisjoint(sentence.forms[end - 1]) or _closed(tokens, end):
-        return False
-    # `As S breaks down the others appear`: what follows begins the main clause.
-    opening = [word for word in tokens[:start] if word not in _DETERMINERS | MARKS | {"answer"}]
-    return not (len(opening) == 1 and opening[0] in _OPENING and "," not in tokens[end:])
-
-
-_OPENING = word_set("as when whenever once while because after since if")
+    return not last.isdisjoint(sentence.forms[end - 1]) and not _closed(sentence.tokens, end)
 
 
 def _closed(tokens: Sequence[str], end: int) -> bool:
     """Whether no object begins there: `breaks down (the starch)`, but `breaks down (every autumn)`."""
-    word, following = [*tokens[end : end + 2], "", ""][:2]
+    word = tokens[end] if end < len(tokens) else ""
     if word in _DETERMINERS:
-        return following in _TIMES
+        return False
     return not word.isalpha() or word in _NO_OBJECT or word.endswith(("ly", "ing"))

@@ -56,7 +56,6 @@ def unpacked(text: str) -> str:
 _ITEM = re.compile(
     r"[ \t>]*(?:[-*+•▪●◦·–➢✓✔✅☑]|\(?\d{1,2}[.):]|\(?[a-zA-Z][.)])(?:\s+|(?<=[✓✔✅☑]))"
 )
-_LABEL = re.compile(r"\A(?:the )?(?:final )?answer\s{0,2}:\s{0,4}(?=\S)", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -104,7 +103,6 @@ def _line(line: str, gap: bool) -> Line:
         level, line = min(6, len(line) - len(text)), text.strip() or "#"
     item = _ITEM.match(line)
     text = (line[item.end() :].lstrip() if item else line.lstrip("> ")) or "-"
-    text = _LABEL.sub("", text)
     if not level and text.rstrip("*_ ").endswith(":"):
         level = 9
     return Line(text, bool(item), gap, level)

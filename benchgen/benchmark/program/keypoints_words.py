@@ -20,6 +20,8 @@ _NOT_ONLY = re.compile(
 )
 _NOT_BUT = re.compile(r"\bnot\b[^,.;:!?]{1,80}?,? but (?!also\b|not\b)")
 _MAY = re.compile(r"(?<=\b[Ii]n )May\b|(?<=\b[Oo]f )May\b|(?<=\d )May\b|\bMay(?= \d)")
+MAY = "maymonth"
+"""The month, told from the verb."""
 _CALL = re.compile(r"(?<=\w)\(([^()\n]{0,30})\)")
 _FORMULA = re.compile(r"\b(?:co2|o2|h2o)\b")
 _DEGREES = re.compile(r"\s?(?:°|\bdegrees?\b)\s?(celsius|centigrade|fahrenheit|kelvin|c|f|k)\b")
@@ -36,7 +38,7 @@ def words(sentence: str, *, turned: bool = True) -> list[str]:
     `not` stands alone (isn't -> is not), `not only` is gone, and so is what `not X but Y` denies if
     `turned`. Numbers have one spelling; a sign belongs to its number.
     """
-    low = _MAY.sub("maymonth", sentence).casefold() if "May" in sentence else sentence.casefold()
+    low = _MAY.sub(MAY, sentence).casefold() if "May" in sentence else sentence.casefold()
     if "rather than" in low or "instead of" in low:
         low = low.replace("rather than", "insteadof").replace("instead of", "insteadof")
     if "n't" in low or "cannot" in low:
