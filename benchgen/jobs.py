@@ -25,6 +25,7 @@ from benchgen.errors import BenchgenError, StateError, StoreError
 from benchgen.store import make_folder, read_json, write_json
 
 LOG = "log.txt"
+LOCK = "lock"
 HEARTBEAT = "heartbeat.json"
 BEAT_S = 5.0
 SILENT_S = 60.0
@@ -117,6 +118,11 @@ def alive(folder: Path) -> bool:
     return time.time() - float(told["beat"]) < SILENT_S
 
 
+def left(folder: Path) -> bool:
+    """Whether a process that worked on this record was killed: it left its heartbeat behind."""
+    return (folder / HEARTBEAT).exists() and not alive(folder)
+
+
 def stop(folder: Path, grace_s: float = 10.0) -> bool:
     """True if a running process was ended, with its group where it leads one.
 
@@ -154,15 +160,26 @@ def tail(folder: Path, lines: int) -> list[str]:
 
 
 @contextmanager
-def record_lock(folder: Path) -> Iterator[None]:
-    """Held while a process works on a record; StateError where another one does."""
-    with (make_folder(folder) / "lock").open("a") as file:
-        if not _try_lock(file):
+def record_lock(folder: Path, *, wait: bool = False) -> Iterator[None]:
+    """Held while a process works on a record; StateError where another one does, unless it may `wait`."""
+    with (make_folder(folder) / LOCK).open("a") as file:
+        if wait:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        elif not _try_lock(file):
             raise StateError(
                 f"another process works on {folder.parent.name}/{folder.name}",
                 next=f"benchgen status {folder.parent.name[:-1]}_id={folder.name}",
             )
         yield
+
+
+def held(folder: Path) -> bool:
+    """Whether a process of this host holds the record's lock at this moment."""
+    try:
+        with (folder / LOCK).open("a") as file:
+            return not _try_lock(file)
+    except OSError:  # no such folder, or one that only others may write to
+        return False
 
 
 @contextmanager

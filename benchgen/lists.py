@@ -13,10 +13,16 @@ from benchgen.store import BenchmarkRow, JobRow, ModelRow, PlanRow, Row, RunRow,
 
 
 def benchmarks(place: Place) -> pl.DataFrame:
-    """id, name, state, kind, questions, owner, created, link."""
+    """id, name, state (failed: killed before it was whole), kind, questions, owner, created, link."""
     rows = place.store.all(BenchmarkRow)
     fields = ("id", "name", "state", "kind", "questions", "owner", "created")
-    return _frame(rows, fields, lambda r: {"link": Benchmark(place, r.id).link})
+
+    def more(row: BenchmarkRow) -> dict[str, Any]:
+        bench = Benchmark(place, row.id)
+        state = bench.state if row.state == "writing" else row.state
+        return {"state": state, "link": bench.link}
+
+    return _frame(rows, fields, more)
 
 
 def writes(place: Place) -> pl.DataFrame:

@@ -147,8 +147,14 @@ MISTAKES = [
     ("recipe=a/b", "a/b", "lora", "conf/recipe"),
     ("recipe=1", None, "key=value", "--help"),
     ("model=catalogue", "", "", "model=NAME"),
-    ("seed=1,2", "seed=1,2", "quotes", "--help"),
-    ("name='a", "name='a", "quotes", "--help"),
+    ("seed=1,2", "seed=1,2", "whole number", "with -m"),
+    ("seed=choice(1,2)", "seed=choice(1,2)", "whole number", "with -m"),
+    ("runs={a: 1}", "runs={a: 1}", "a list", "runs=[1,2]"),
+    ("benchmark.mix=[1]", "benchmark.mix=[1]", "named values", "benchmark.mix={"),
+    ("change=[1]", "change=[1]", "named values", "change={"),
+    ("benchmark=[a]", "a", "blank", "conf/benchmark/a.yaml"),
+    ("recipe=", "", "lora", "conf/recipe/NAME.yaml"),
+    ("name='a", "name='a", "text", "quotes"),
     ("user=${oc.env:BENCHGEN_NO_SUCH_THING}", "user", "key=value", "--help"),
 ]  # fmt: skip
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_origin
 
 from benchgen.config.schema import Config
-from benchgen.config.settings import all_keys, options, takes
+from benchgen.config.settings import all_keys, kind_of, options, takes
 from benchgen.errors import ConfigError
 
 
@@ -20,7 +20,7 @@ def check_option(group: str, name: str) -> None:
             got=name,
             allowed=options(group),
             next=_meant(name, {option: f"{group}={option}" for option in options(group)})
-            or f"one of those, or a new file conf/{group}/{name}.yaml",
+            or f"one of those, or a new file conf/{group}/{name or 'NAME'}.yaml",
         )
 
 
@@ -32,7 +32,7 @@ def explain(error: Exception) -> ConfigError:
     while (cause := chain[-1].__cause__) is not None and isinstance(cause, Exception):
         chain.append(cause)
     text = " ".join(map(str, chain))
-    option = re.search(r"Could not find '([^/']+)/([^']+)'", text)
+    option = re.search(r"Could not (?:find|load) '([^/']+)/([^']*)'", text)
     if option and options(option[1]):
         try:
             check_option(option[1], option[2])
@@ -46,17 +46,48 @@ def explain(error: Exception) -> ConfigError:
         return _unknown_key(key)
     if isinstance(told, ValidationError) and takes(key):
         return _wrong_value(key, getattr(told, "value", None))
+    typed = getattr(error, "override", None) or _typed(text)
+    if typed:
+        return _unreadable(typed, several="Ambiguous" in text or "Sweep parameters" in text)
     lines = [line.strip() for line in text.splitlines()]
     what = " ".join(line for line in lines if line and not line.startswith(_NOISE))
     return ConfigError(
         what or type(error).__name__,
-        got=getattr(error, "override", None) or key or _mentioned(what),
-        allowed="key=value, a value with signs in it in quotes: \"key='a, b'\"",
+        got=key or _mentioned(what),
+        allowed=KEY_VALUE,
         next="benchgen VERB --help shows the options and their values",
     )
 
 
+KEY_VALUE = "key=value, a value with signs in it in quotes: \"key='a, b'\""
 _NOISE = ("full_key:", "object_type=", "reference_type=", "Set the environment", "See https:")
+_TYPED = (
+    r"Ambiguous value for argument '(.*?)'\n",
+    r"Sweep parameters '(.*)' requires",
+    r"Error merging override (.*?) Cannot merge",
+)
+"""Where Hydra's words hold the override that was typed."""
+
+
+def _typed(text: str) -> str:
+    found = (re.search(pattern, text, re.DOTALL) for pattern in _TYPED)
+    return next((match[1] for match in found if match), "")
+
+
+def _unreadable(typed: str, several: bool) -> ConfigError:
+    """An override whose value is not of the form that its setting has."""
+    key, _, value = typed.lstrip("+~").partition("=")
+    if key.startswith("replace."):  # a map, as `own_maps` wrote it
+        key = key.removeprefix("replace.").replace("__", ".")
+    expected = takes(key)
+    what = f"{key} takes {expected}" if expected else f"the value of {key} cannot be read"
+    one = "one value; with -m every element is a job of its own"
+    return ConfigError(
+        what,
+        got=f"{key}={value}",
+        allowed=expected or KEY_VALUE,
+        next=one if several else _example(key),
+    )
 
 
 def _unknown_key(key: str) -> ConfigError:
@@ -79,12 +110,21 @@ def _wrong_value(key: str, value: Any) -> ConfigError:
     for part in key.split("."):
         default = getattr(default, part, None)
     example = f"{key}={default}" if isinstance(default, int | float) else ""
+    whole = key.partition("[")[0]
     return ConfigError(
         f"{key} takes {takes(key)}, not {'null' if value is None else repr(value)}",
         got=value,
         allowed=takes(key),
-        next=f"for example {example.lower()}" if example else f"{key}=…",
+        next=f"for example {example.lower()}" if example else _example(whole),
     )
+
+
+def _example(key: str) -> str:
+    """How a value of that setting is written."""
+    kind = get_origin(kind_of(key))
+    if kind is dict:
+        return f"\"{key}={{name: 'a value with signs'}}\""
+    return f"{key}=[1,2]" if kind is list else f"text with signs in it in quotes: \"{key}='a, b'\""
 
 
 def _meant(name: str, known: Mapping[str, str]) -> str:

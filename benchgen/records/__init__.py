@@ -5,7 +5,14 @@ is seen at once.
 """
 
 from benchgen.records.base import PAGE, Convert, Place
-from benchgen.records.benchmark import EVALUATION, FOREIGN, PROGRAM, QUESTIONS, Benchmark
+from benchgen.records.benchmark import (
+    EVALUATION,
+    FOREIGN,
+    PROGRAM,
+    QUESTIONS,
+    Benchmark,
+    begun,
+)
 from benchgen.records.run import Model, Run
 from benchgen.records.training import Job, PlanRecord, plan_settings
 from benchgen.records.writing import DOUBTFUL, Write
@@ -25,5 +32,6 @@ __all__ = [
     "PlanRecord",
     "Run",
     "Write",
+    "begun",
     "plan_settings",
 ]

@@ -41,6 +41,12 @@ class Record:
         """The record with this id, or the handle itself; NotFound names the ids there are."""
         if isinstance(which, Record):
             return which
+        if isinstance(which, bool) or not isinstance(which, int):
+            raise InputError(
+                f"that names no record of {cls.kind.__tablename__}",
+                got=which,
+                allowed="its id, a whole number",
+            )
         place.store.get(cls.kind, which)
         return cls(place, which)
 

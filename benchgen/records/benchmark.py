@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
+import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,18 @@ from typing import Any
 import sqlalchemy as sa
 
 from benchgen import jobs
-from benchgen.author.write import fault
 from benchgen.benchmark import registry
 from benchgen.benchmark.bundle import Bundle, packed_program
 from benchgen.compare.report import BenchmarkView, RunLine, benchmark_page
-from benchgen.errors import ConfigError, DataError, InputError, StateError
-from benchgen.records.base import PAGE, Record
+from benchgen.errors import BenchgenError, ConfigError, StateError
+from benchgen.records.base import PAGE, Place, Record
+from benchgen.records.editing import changed, check_name
 from benchgen.run import runner
 from benchgen.store import (
     BenchmarkRow,
     ModelRow,
     RunRow,
+    WriteRow,
     write_atomic,
 )
 from benchgen.types import Evaluation, Question, sha256
@@ -29,8 +31,6 @@ from benchgen.types import Evaluation, Question, sha256
 QUESTIONS, EVALUATION, PROGRAM = "questions.jsonl", "evaluation.json", "program"
 FOREIGN = "foreign_scoring_program.zip"
 """The scoring program of an imported bundle that is not one of ours: bytes, never unpacked to be run."""
-EDITABLE = ("prompt", "choices", "target", "rationale", "category", "difficulty", "options")
-"""Fields of a question that a person may change."""
 
 
 @lru_cache(maxsize=16)
@@ -45,9 +45,35 @@ class Benchmark(Record):
     kind = BenchmarkRow
 
     @property
+    def state(self) -> str:
+        """draft, published, writing, or failed: its process is gone before it was a draft."""
+        state = str(self.row.state)
+        if state == "writing" and not jobs.held(self.folder):
+            state = str(self.row.state)  # it may have ended between the two looks
+            return "failed" if state == "writing" else state
+        return state
+
+    def check_whole(self) -> None:
+        """StateError unless all of it was written."""
+        state = self.state
+        if state in ("writing", "failed"):
+            made_by = self.place.store.all(WriteRow, WriteRow.benchmark_id == self.id)
+            again = f"benchgen resume write_id={made_by[0].id}" if made_by else "create it again"
+            raise StateError(
+                f"benchmark {self.id} is {state}: its files are not all there",
+                got=state,
+                allowed=["draft", "published"],
+                next="benchgen benchmarks shows when it is"
+                if state == "writing"
+                else f"{again}; benchgen delete benchmark_id={self.id} takes this one away",
+            )
+
+    @property
     def questions(self) -> list[Question]:
         """The questions in file order, as frozen."""
         path, sha = self.folder / QUESTIONS, str(self.row.questions_sha256)
+        if not sha:
+            self.check_whole()
         edited = path.with_suffix(".edited")
         if (
             edited.exists() and sha256(edited.read_bytes()) == sha
@@ -126,12 +152,14 @@ class Benchmark(Record):
     def edit(self, number: int, **changes: Any) -> Benchmark:
         """Itself with question `number` (from 1) changed; of a published one a new draft, linked to it.
 
-        `changes` are fields of a question: prompt, choices, target, rationale, category, difficulty,
-        options. A new target takes the old worked answer away, unless another comes with it. DataError where the question then proves nothing, or is there already.
+        `changes` are fields of a question, as `editing.changed` takes them. DataError where the question
+        then proves nothing, or is there already.
         """
-        self._changed(number, changes)  # what cannot be is refused before anything is touched
+        self.check_whole()
+        changed(self.id, self.questions, number, changes, self.evaluation)
+        # so far nothing was touched, and what cannot be was refused
         with jobs.record_lock(self.folder):
-            questions = self._changed(number, changes)
+            questions = changed(self.id, self.questions, number, changes, self.evaluation)
             if self.row.state == "published":
                 return self._next_version(questions)
             edited = (self.folder / QUESTIONS).with_suffix(".edited")
@@ -141,58 +169,57 @@ class Benchmark(Record):
             self.write_page()
         return self
 
-    def _changed(self, number: int, changes: dict[str, Any]) -> list[Question]:
-        """All questions, with that one changed; InputError or DataError where it cannot be."""
-        questions = list(self.questions)
-        if not 1 <= number <= len(questions):
-            raise InputError(
-                f"benchmark {self.id} has no question {number}",
-                got=number,
-                allowed=f"1 to {len(questions)}",
-            )
-        unknown = sorted(set(changes) - set(EDITABLE))
-        if unknown or not changes:
-            raise InputError("a question has no such field", got=unknown, allowed=list(EDITABLE))
-        if "target" in changes and "rationale" not in changes:
-            changes["rationale"] = ""  # it led to the old answer
-        changed = dataclasses.replace(questions[number - 1], **changes)
-        try:
-            reason = fault(changed, self.evaluation)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            reason = str(error)
-        if not reason and changed.key in {
-            q.key for i, q in enumerate(questions) if i != number - 1
-        }:
-            reason = "it is the same as another question of the benchmark"
-        if reason:
-            raise DataError(f"question {number} cannot be so: {reason}", got=str(changes)[:200])
-        questions[number - 1] = changed
-        return questions
-
     def _next_version(self, questions: list[Question]) -> Benchmark:
-        """A draft with these questions, and this benchmark's evaluation and scoring program."""
+        """A draft with these questions, and this benchmark's evaluation and scoring programs."""
         row = self.row
-        spec = {**row.spec, "version_of": self.id}
+        _ = self.scorer()  # raises if the frozen program was changed since
+        program = registry.program_sources(self.folder / PROGRAM)
         copied = ("name", "kind", "questions", "evaluation_sha256", "program_sha256")
         new = BenchmarkRow(
             owner=self.place.user,
             state="writing",
-            spec=spec,
+            spec={**row.spec, "version_of": self.id},
             questions_sha256="",
             **{name: getattr(row, name) for name in copied},
         )
-        made = Benchmark(self.place, self.place.store.add(new).id)
-        sha = registry.write_questions(made.folder / QUESTIONS, questions)
-        registry.write_evaluation(made.folder / EVALUATION, self.evaluation)
-        _ = self.scorer()  # raises if the frozen program was changed since
-        registry.copy_program(
-            made.folder / PROGRAM, registry.program_sources(self.folder / PROGRAM)
-        )
-        self.place.store.change(
-            BenchmarkRow, made.id, "writing", state="draft", questions_sha256=sha
-        )
-        made.write_page()
+        with begun(self.place, new) as made:
+            sha = registry.write_questions(made.folder / QUESTIONS, questions)
+            registry.write_evaluation(made.folder / EVALUATION, self.evaluation)
+            registry.copy_program(made.folder / PROGRAM, program)
+            if (self.folder / FOREIGN).exists():  # it goes out again on export, of this version too
+                write_atomic(made.folder / FOREIGN, (self.folder / FOREIGN).read_bytes())
+            self.place.store.change(
+                BenchmarkRow, made.id, "writing", state="draft", questions_sha256=sha
+            )
+            made.write_page()
         return made
+
+    def rename(self, name: str) -> Benchmark:
+        """Itself, a draft, under another name; a published one keeps its own."""
+        check_name(name)
+        with jobs.record_lock(self.folder):
+            self._check_draft("renamed")
+            self.place.store.change(BenchmarkRow, self.id, "draft", name=name)
+            self.write_page()
+        return self
+
+    def delete(self) -> None:
+        """Take away a draft, or what a killed process left of one, with its files.
+
+        StateError for a published one. A model's writing that made it can make it again (`resume`).
+        """
+        with jobs.record_lock(self.folder):
+            if self.row.state != "writing":  # of a dead process: a living one holds the lock
+                self._check_draft("deleted")
+            _discard(self.place, self.id)
+
+    def _check_draft(self, done: str) -> None:
+        if self.row.state != "draft":
+            raise StateError(
+                f"benchmark {self.id} is {self.row.state} and cannot be {done}",
+                got=self.row.state,
+                allowed=["draft"],
+            )
 
     def write_page(self) -> None:
         """Its page, with the runs so far."""
@@ -200,13 +227,43 @@ class Benchmark(Record):
 
     def publish(self) -> Benchmark:
         """Itself, published: from now on it never changes and can be run."""
-        if self.row.state != "draft":
-            raise StateError(
-                f"benchmark {self.id} is {self.row.state} and cannot be published",
-                got=self.row.state,
-                allowed=["draft"],
-            )
+        self.check_whole()
+        self._check_draft("published")
         _ = self.questions, self.evaluation  # raises if a frozen file was changed since
         self.place.store.change(BenchmarkRow, self.id, "draft", state="published")
         self.write_page()
         return self
+
+
+@contextmanager
+def begun(place: Place, row: BenchmarkRow, write_id: int | None = None) -> Iterator[Benchmark]:
+    """A new benchmark whose files the block writes, its lock held meanwhile; gone again if that fails.
+
+    `write_id` is the model's writing that it is made of: it notes the benchmark in the same transaction.
+    """
+    with ExitStack() as lock:
+        with place.store.write() as session:
+            session.add(row)
+            session.flush()
+            if write_id is not None:
+                session.get_one(WriteRow, write_id).benchmark_id = row.id
+            bench = Benchmark(place, row.id)
+            # before anybody can see the row: one that nobody holds is a dead process's
+            lock.enter_context(jobs.record_lock(bench.folder, wait=True))
+        try:
+            yield bench
+        except BaseException:
+            if bench.row.state == "writing":
+                with suppress(BenchgenError):  # a full disk: it stays, and is shown as failed
+                    _discard(place, bench.id)
+            raise
+
+
+def _discard(place: Place, id: int) -> None:
+    """Take away a benchmark's row, what a writing notes of it, and its files."""
+    with place.store.write() as session:
+        session.execute(
+            sa.update(WriteRow).where(WriteRow.benchmark_id == id).values(benchmark_id=None)
+        )
+        session.execute(sa.delete(BenchmarkRow).where(BenchmarkRow.id == id))
+    shutil.rmtree(Benchmark(place, id).folder, ignore_errors=True)

@@ -100,6 +100,8 @@ class Job(Record):
             told |= {"model": model.row.name if model else None, **row.result}
         if state == "failed":
             told |= {"error": row.error or "its process is gone", "log": self.logs(5)}
+        if state in ("failed", "stopped"):
+            told["next"] = f"benchgen resume job_id={self.id}"
         return told
 
     def resume(self) -> Job:

@@ -32,9 +32,17 @@ class Write(Record):
 
     @property
     def state(self) -> str:
-        """begun, waiting (for `resume`), writing, finished, or failed with all that was written kept."""
+        """begun, writing, waiting (for `resume`), interrupted, failed, or finished.
+
+        Interrupted: its process is gone before it said how it ended. All that was written is kept.
+        """
         state = str(self.row.state)
-        return "writing" if state != "finished" and jobs.alive(self.folder) else state
+        if state == "finished":
+            return state
+        if jobs.alive(self.folder):
+            return "writing"
+        state = str(self.row.state)  # it may have ended between the two looks
+        return "interrupted" if state != "finished" and jobs.left(self.folder) else state
 
     def written(self) -> Written:
         """The questions and refused candidates so far."""
@@ -53,12 +61,16 @@ class Write(Record):
 
     def status(self) -> dict[str, Any]:
         """state, how many of how many questions, the benchmark once it is made, the newest error."""
-        row = self.row
+        row, state = self.row, self.state
         told = {
             "write": self.id,
-            "state": self.state,
+            "state": state,
             "written": len(self.written().questions),
             "wanted": row.wanted,
             "benchmark": row.benchmark_id,
         }
-        return {**told, "error": row.error} if row.error else told
+        if row.error:
+            told["error"] = row.error
+        if state != "writing" and row.benchmark_id is None:
+            told["next"] = f"benchgen resume write_id={self.id}"
+        return told

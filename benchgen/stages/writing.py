@@ -23,9 +23,9 @@ from benchgen.author.parts import Turn, write_parts
 from benchgen.author.write import Draft
 from benchgen.errors import ConfigError, StateError
 from benchgen.models import catalogue
-from benchgen.records import DOUBTFUL, Benchmark, Place, Write
+from benchgen.records import DOUBTFUL, Benchmark, Place, Write, begun
 from benchgen.run import runner
-from benchgen.stages.freezing import freeze
+from benchgen.stages.freezing import fill, new_row
 from benchgen.stages.loading import loaded
 from benchgen.store import BenchmarkRow, WriteRow, write_json
 from benchgen.types import Question
@@ -136,11 +136,21 @@ def go_on_in_background(place: Place, write: Write | int) -> Write:
 
 
 def created(place: Place, write: Write) -> Benchmark:
-    """The benchmark of a finished writing: made now, or the one made before."""
-    if write.row.benchmark_id is not None:
-        return Benchmark.of(place, write.row.benchmark_id)
-    bench = freeze(place, write.draft())
-    place.store.change(WriteRow, write.id, benchmark_id=bench.id)
+    """The benchmark of a finished writing: made now, or the one made before. One writing, one benchmark.
+
+    The benchmark's row and the writing's note of it come in one transaction, and whoever holds the
+    writing's lock fills it: two processes at once, or one after a kill, find the same one.
+    """
+    draft = write.draft()
+    with jobs.record_lock(write.folder, wait=True):
+        made = write.row.benchmark_id
+        if made is None:
+            with begun(place, new_row(place, draft), write.id) as bench:
+                return fill(bench, draft)
+        bench = Benchmark.of(place, made)
+        if bench.row.state == "writing":  # killed while it was filled
+            with jobs.record_lock(bench.folder, wait=True):
+                return fill(bench, draft)
     return bench
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from benchgen import config
 from benchgen.errors import ConfigError
+from benchgen.verbs.typed import as_typed, elements, quoted
 from benchgen.verbs.words import VERBS, Verb
+
+LAUNCHING = ("hydra/launcher", "hydra/sweeper", "hydra.launcher.", "hydra.sweeper.")
+"""What of Hydra's own config a command line may set: how a sweep is launched, not where it writes."""
+OWN = ("verb", "replace")
+"""Settings that the command line fills itself."""
 
 
 def parse(argv: list[str]) -> tuple[Verb, list[str], bool]:
@@ -23,28 +27,19 @@ def parse(argv: list[str]) -> tuple[Verb, list[str], bool]:
     overrides = [a for a in argv[1:] if a not in ("-m", "--multirun")]
     for override in overrides:
         _check_override(override, verb)
-        if "=" not in override.lstrip("~") and not override.startswith("~"):
-            raise ConfigError(
-                f"{override!r} is not key=value", got=override, next=f"benchgen {verb.name} --help"
-            )
     if multirun and not verb.makes:
         raise ConfigError(
             f"{verb.name} is a look-up and has no sweep",
             got="-m",
             allowed=[v.name for v in VERBS.values() if v.makes],
         )
-    if not multirun:  # there a comma means a sweep
-        overrides = plain_paths(overrides)
-    return verb, config.own_maps(blank_under_author(name_models(overrides))), multirun
-
-
-LAUNCHING = ("hydra/launcher", "hydra/sweeper", "hydra.launcher.", "hydra.sweeper.")
-"""What of Hydra's own config a command line may set: how a sweep is launched, not where it writes."""
+    overrides = [as_typed(override, multirun) for override in name_models(overrides, multirun)]
+    return verb, config.own_maps(blank_under_author(overrides)), multirun
 
 
 def _check_override(override: str, verb: Verb) -> None:
-    """Nothing; ConfigError for an option of Hydra's command line or a setting of its folders."""
-    key, _, value = override.lstrip("+~").partition("=")
+    """Nothing; ConfigError for what is no key=value, or sets what is not the person's to set."""
+    key, sign, value = override.lstrip("+~").partition("=")
     if value.isdigit() and config.options(key):
         raise ConfigError(
             f"{key}={value} names no option of conf/{key}/",
@@ -60,9 +55,17 @@ def _check_override(override: str, verb: Verb) -> None:
             allowed=["key=value", "-m", *LAUNCHING],
             next=f"benchgen {verb.name} --help",
         )
+    if key.partition(".")[0] in OWN:
+        raise ConfigError(
+            f"there is no setting {key!r}", got=key, next=f"benchgen {verb.name} --help"
+        )
+    if not sign and not override.startswith("~"):
+        raise ConfigError(
+            f"{override!r} is not key=value", got=override, next=f"benchgen {verb.name} --help"
+        )
 
 
-def name_models(overrides: list[str]) -> list[str]:
+def name_models(overrides: list[str], multirun: bool = False) -> list[str]:
     """The overrides with `model=NAME` turned into `model=catalogue model.name=NAME` where it must be.
 
     A name that is no option of conf/model/ is one of the catalogue: a trained model, a hub id, a
@@ -72,29 +75,12 @@ def name_models(overrides: list[str]) -> list[str]:
     found = []
     for override in overrides:
         key, _, value = override.partition("=")
-        if key != "model" or not value or all(v in known for v in value.split(",")):
+        names = elements(value) if multirun else [value]
+        if key != "model" or not value or all(name in known for name in names):
             found.append(override)
             continue
-        names = ",".join(_quoted(v) for v in value.split(","))
-        found += ["model=catalogue", f"model.name={names}"]
-    return found
-
-
-PATHS = ("author.path", "benchmark.author.path", "author.tools", "path", "dataset")
-"""Settings that hold a path, which may be written as it is: with spaces, signs, or a leading `~`."""
-
-
-def plain_paths(overrides: list[str]) -> list[str]:
-    """The overrides with paths quoted for Hydra, to which commas, brackets and quotes are signs."""
-    found = []
-    for override in overrides:
-        key, sign, value = override.partition("=")
-        quoted = value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1
-        if not sign or key.lstrip("+") not in PATHS or quoted or value in ("", "null"):
-            found.append(override)
-            continue
-        path = str(Path(value).expanduser()) if value.startswith("~") else value
-        found.append(f"{key}=" + "'" + path.replace("\\", "\\\\").replace("'", "\\'") + "'")
+        listed = ",".join(quoted(name) for name in names)
+        found += ["model=catalogue", f"model.name={listed}"]
     return found
 
 
@@ -114,8 +100,3 @@ def blank_under_author(overrides: list[str]) -> list[str]:
         if "author" in keys and "benchmark" not in keys
         else overrides
     )
-
-
-def _quoted(value: str) -> str:
-    bare = value.strip("'\"")
-    return "'" + bare.replace("\\", "\\\\").replace("'", "\\'") + "'"

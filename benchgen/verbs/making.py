@@ -122,6 +122,19 @@ def _publish(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
     return {"benchmark": bench.id, "state": bench.row.state, "link": bench.link}
 
 
+def _rename(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    bench = ws.benchmark(need(cfg, "benchmark_id")).rename(need(cfg, "name"))
+    row = bench.row
+    return {"benchmark": bench.id, "state": row.state, "name": row.name, "link": bench.link}
+
+
+def _delete(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    bench = ws.benchmark(need(cfg, "benchmark_id"))
+    name = bench.row.name
+    bench.delete()
+    return {"benchmark": bench.id, "name": name, "state": "deleted"}
+
+
 def _export(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
     need(cfg, "benchmark_id", "run_id")
     if cfg.run_id is not None:
@@ -151,6 +164,8 @@ def _import(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
 ACTS: dict[str, Act] = {
     "create": _create,
     "edit": _edit,
+    "rename": _rename,
+    "delete": _delete,
     "publish": _publish,
     "export": _export,
     "import": _import,
