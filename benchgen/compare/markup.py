@@ -1,11 +1,13 @@
 """A page as plain sections, and the two ways to write it: self-contained HTML and Markdown.
 
 Everything from a model or a file is untrusted. Both environments escape what they are given, links are
-rebuilt, and the HTML carries a policy that allows no script and no request.
+rebuilt, and the HTML carries a policy that allows no request, and no script but our own.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os.path
 import re
 from collections.abc import Callable, Sequence
@@ -20,6 +22,7 @@ from markupsafe import Markup
 
 from benchgen.compare.plots import Plot, inline
 
+TEMPLATES = Path(__file__).parent / "templates"
 CELL_LIMIT = 2_000  # characters of one cell that are shown
 
 
@@ -66,6 +69,23 @@ class Example:
 
 
 @dataclass(frozen=True)
+class Browser:
+    """Rows as JSON for the script (rows.js), and the first of them as a table where none runs."""
+
+    data: Markup
+    rows: int
+    total: int
+    static: Table
+
+    @property
+    def note(self) -> str:
+        """What is not on the page; empty when all is."""
+        if self.rows == self.total:
+            return ""
+        return f"The first {self.rows:,} of {self.total:,} replies are on this page."
+
+
+@dataclass(frozen=True)
 class Section:
     """One part of a page, in the order text, plots, tables, examples, list, code."""
 
@@ -76,6 +96,8 @@ class Section:
     examples: tuple[tuple[str, tuple[Example, ...]], ...] = ()
     lines: tuple[str, ...] = ()
     code: str = ""
+    browser: Browser | None = None
+    """Rows to filter and page through, by the page's script."""
 
     @property
     def slug(self) -> str:
@@ -83,7 +105,8 @@ class Section:
 
     @property
     def has_content(self) -> bool:
-        return bool(self.plots or self.tables or self.examples or self.lines or self.code)
+        parts = (self.plots, self.tables, self.examples, self.lines, self.code, self.browser)
+        return any(parts)
 
 
 @dataclass(frozen=True)
@@ -112,8 +135,21 @@ class Page:
 
 
 def to_html(page: Page) -> str:
-    """The page as one HTML file that needs no network, no script and no other file."""
-    return _html().get_template("report.html.j2").render(page=page)
+    """The page as one HTML file that needs no network and no other file.
+
+    It runs no script, or, where it has rows to browse, our own one.
+    """
+    browsing = any(part.browser for part in page.sections)
+    digest = hashlib.sha256(script().encode()).digest()
+    policy = f"sha256-{base64.b64encode(digest).decode()}" if browsing else ""
+    return _html().get_template("report.html.j2").render(page=page, policy=policy, script=script)
+
+
+@cache
+def script() -> Markup:
+    """The only script that a page has, as it is shipped."""
+    text = (TEMPLATES / "rows.js").read_text(encoding="utf-8")
+    return Markup(text)  # noqa: S704  our own file
 
 
 def to_markdown(page: Page) -> str:
@@ -201,7 +237,7 @@ def _markdown_href(link: str, here: Path | None) -> Markup:
 
 def _environment(finalize: Callable[[Any], Any]) -> Environment:
     return Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

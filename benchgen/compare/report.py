@@ -1,4 +1,4 @@
-"""The report of a comparison, and the pages of one run and of one benchmark.
+"""The report of a comparison, and the page of one benchmark.
 
 `sections` turns records into plain sections; `markup` writes the same sections as HTML and as
 Markdown. Nothing here reads a clock, so the same view gives the same bytes.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +36,9 @@ from benchgen.compare.plots import (
     percent,
 )
 from benchgen.compare.views import Comparison, Pair, RunView
-from benchgen.run.metrics import outcomes, question_means, summary
+from benchgen.run.metrics import outcomes, question_means
 from benchgen.types import Evaluation, Plan, Question
 
-TRACE_LIMIT = 200  # rows of traces on a run's page
 QUESTION_LIMIT = 2_000  # rows of questions on a benchmark's page: all that a benchmark may have
 SENTENCES = 6  # tests told in words at the head; the table has all
 EXAMPLES = 10  # wins, and losses, that a report shows
@@ -128,38 +127,6 @@ def write_report(view: ReportView, folder: Path) -> Path:
     return folder / "report.html"
 
 
-def run_page(view: RunView) -> str:
-    """One run as a self-contained HTML page: score, breakdown, and its first 200 traces."""
-    view = replace(view, link="")  # this is the page that it leads to
-    figures = summary(view.traces, view.questions)
-    kind = tables.KIND_NAMES.get(view.model_kind, view.model_kind)
-    lines = [f"{view.model} ({kind}) on {view.benchmark}: {_score_words(figures)}."]
-    trained_on = len(outcomes(view.traces).keys() & view.seen)
-    if view.is_reference:
-        lines.append(
-            "These replies are the author's own worked answers: a ceiling and a check of the "
-            "scoring, no model's achievement."
-        )
-    elif trained_on:
-        lines.append(
-            f"Trained on {trained_on} of these {figures['asked']} questions: "
-            "the score includes memorisation."
-        )
-    hashes = {"scoring program": view.program_sha256, "evaluation": view.evaluation_sha256}
-    parts = (
-        Section("Answers", plots=(by_status([view]),), tables=(tables.status_table([view]),)),
-        Section("By category", plots=(by_category([view]),), tables=(tables.category_table([view]),)),
-        Section(
-            "Traces",
-            text=_cut_note(figures["asked"], TRACE_LIMIT, "traces"),
-            tables=(tables.trace_table(view, TRACE_LIMIT),),
-        ),
-        Section("Frozen with the benchmark",
-                tables=(tables.facts("Hashes", ("part", "sha256"), hashes),)),
-    )  # fmt: skip
-    return to_html(Page(f"Run {view.run_id}", lines, parts))
-
-
 def benchmark_page(view: BenchmarkView) -> str:
     """One benchmark as a self-contained HTML page: questions with answers, evaluation, hashes."""
     kinds = ", ".join(sorted({question.kind for question in view.questions}))
@@ -208,7 +175,7 @@ def verdict(view: ReportView) -> tuple[str, ...]:
         rest = len(tests) - len(lines)
         return (*lines, f"{rest} more tests stand in the table below.") if rest else tuple(lines)
     return tuple(
-        f"{row.model} on {row.benchmark}: {_score_words(row.to_dict())}."
+        f"{row.model} on {row.benchmark}: {score_words(row.to_dict())}."
         + (f" This is the {row.label}." if row.model_kind == "reference" else "")
         for row in view.comparison.rows
     )
@@ -262,7 +229,8 @@ def _smallest_words(smallest: float | None) -> str:
     return f"So many questions show differences from about {100 * smallest:.0f} points up."
 
 
-def _score_words(figures: Mapping[str, Any]) -> str:
+def score_words(figures: Mapping[str, Any]) -> str:
+    """A run's score as words: right of scored, share with interval, form, repeats, what is not measured."""
     low, high = figures["ci"]
     told = f"{figures['right']} of {figures['scored']} scored answers right"
     if figures["score"] is not None:
