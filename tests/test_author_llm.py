@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchgen.author.document import DocumentAuthor, capacity, check_capacity
+from benchgen import config
+from benchgen.author.document import DocumentAuthor, capacity, check_capacity, unproved
+from benchgen.author.drafts import assignment
 from benchgen.author.llm import MAX_REPAIRS, Brief, LlmAuthor, doubtful, json_items
-from benchgen.author.parts import Turn, Wanted, lay_out, write_parts
+from benchgen.author.parts import Turn, Wanted, Written, lay_out, write_parts
 from benchgen.author.write import Rejected, fault
 from benchgen.errors import DataError, ModelError
 from benchgen.models.mock import MockModel
@@ -232,6 +235,90 @@ def test_a_quotation_that_the_document_lacks_is_refused_with_that_reason() -> No
     assert [prompt for prompt, _ in refused] == [wrong["prompt"], none["prompt"]]
     assert "do not stand in the document" in refused[0][1]
     assert "quotes no words" in refused[1][1]
+
+
+def about(number: int, quote: str, answer: str = "21:30") -> dict[str, Any]:
+    words = ("evening", "closing hour", "end of the day", "last minute", "shutting")
+    return {"prompt": f"What is the {words[number]} there?", "answers": [answer], "quote": quote}
+
+
+def test_one_quotation_proves_two_questions_and_no_more() -> None:
+    # overlapping ones count as one, and so do those of requests before
+    whole = "The library opens at 9:00 and closes at 21:30 on weekdays"
+    items = [about(0, whole), about(1, "closes at 21:30 on weekdays."), about(2, whole.upper())]
+    write = on_document(
+        reply(*items), reply(), reply(), reply(about(3, "opens at 9:00 and closes"))
+    )
+    found = write(Wanted("", {"": 3}))
+    assert [q.prompt for q in good(found)] == [items[0]["prompt"], items[1]["prompt"]]
+    (refused,) = [r.reason for r in found if isinstance(r, Rejected)]
+    assert refused == "2 questions quote this sentence already; ask about another one"
+    later = on_document(*[reply(about(3, "opens at 9:00 and closes"))] * 3)
+    assert good(later(Wanted("", {"": 1}, avoid=good(found)))) == []
+    other = on_document(reply(about(4, "A lost key costs 35 crowns.", "35")))
+    assert len(good(other(Wanted("", {"": 1}, avoid=good(found))))) == 1
+
+
+def test_a_quotation_of_half_the_document_proves_nothing() -> None:
+    text = "The lamp stands on the table. " * 40
+    write = DocumentAuthor(
+        MockModel([reply(about(0, text))] + [reply()] * 2), Brief("x", "qa"), passages=(text,)
+    )
+    (refused,) = write(ONE)
+    assert isinstance(refused, Rejected)
+    assert "more than 600 characters" in refused.reason
+
+
+PROVED = [
+    ("qa", ["35"], (), "A lost key costs 35 crowns."),
+    ("qa", ["thirty-five", "35 crowns"], (), "A lost key costs 35 crowns."),
+    ("qa", ["Falk"], (), "Report it to Ines Falk."),
+    ("mcq", "B", ("lamp", "the key that was lost"), "A lost key costs 35 crowns."),
+    ("qa", ["closing"], (), "it closes at 21:30 on weekdays"),
+    ("numeric", 1200, (), "The hall holds 1,200 people."),
+    ("numeric", 7, (), "There are seven bridges in the town."),
+    ("qa", ["橋"], (), "この町には橋がある。だから有名だ。"),
+    ("keypoints", ["a lost key costs 35 crowns"], (), "A lost key costs 35 crowns."),
+]
+APART = [
+    ("qa", ["Jupiter"], (), "A lost key costs 35 crowns."),
+    ("qa", ["53"], (), "A lost key costs 35 crowns."),
+    ("mcq", "A", ("a lamp", "a lost key"), "A lost key costs 35 crowns."),
+    ("qa", ["no"], (), "There is nothing to be paid."),
+    ("numeric", 5, (), "A lost key costs 35 crowns."),
+    ("keypoints", ["a lost key costs 35 crowns", "lamps glow"], (), "A lost key costs 35 crowns."),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "choices", "quote", "flagged"),
+    [*((*case, False) for case in PROVED), *((*case, True) for case in APART)],
+)
+def test_an_answer_that_shares_nothing_with_its_quotation_is_flagged(
+    kind: str, target: Any, choices: tuple[str, ...], quote: str, flagged: bool
+) -> None:
+    question = Question(kind, "Q?", target, choices, source=f"a.md: \u201c{quote}\u201d")
+    assert unproved([question]) == ([question.key] if flagged else [])
+    assert unproved([Question(kind, "Q?", target, choices, source="elements")]) == []
+
+
+def test_a_draft_shows_which_keys_are_doubtful(tmp_path: Path) -> None:
+    path = tmp_path / "handbook.md"
+    path.write_text("\n\n".join(PASSAGES))
+    spec = config.load_author("document", path=str(path), model="scribe")
+    task = assignment(dataclasses.replace(spec, kind="qa", count=2))
+    fine, odd = (
+        Question("qa", f"Q{a}?", [a], source="handbook.md: \u201cA lost key costs 35 crowns.\u201d")
+        for a in ("35", "lamp")
+    )
+    draft = task.draft(Written([fine, odd]), [])
+    assert draft.report["doubtful"] == [odd.key]
+    assert "1 keys are doubtful: the answer shares no word" in draft.report["warnings"][-1]
+    assert "questions 2)" in draft.report["warnings"][-1]
+    assert [row["doubtful"] for row in draft.preview()] == ["", "yes"]
+    both = task.draft(Written([fine, odd]), [odd.key, fine.key])
+    assert both.report["doubtful"] == [odd.key, fine.key]
+    assert all("doubtful" not in row for row in task.draft(Written([fine]), []).preview())
 
 
 def test_text_of_the_document_cannot_end_its_fence() -> None:

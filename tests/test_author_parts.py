@@ -202,3 +202,26 @@ def test_near_means_alike_in_words_and_in_answer(prompt: str, answer: str, near:
         [Question("qa", "Which planet of the solar system is known as the red planet?", ["Mars"])]
     )
     assert (known.find(Question("qa", prompt, [answer])) is not None) is near
+
+
+@pytest.mark.parametrize("refuses", [False, True], ids=["nothing to read", "nothing to use"])
+def test_a_model_that_cannot_write_is_left_soon_and_a_larger_one_named(
+    tmp_path: Path, refuses: bool
+) -> None:
+    asked: list[Wanted] = []
+
+    def author(wanted: Wanted) -> Sequence[Question | Rejected]:
+        asked.append(wanted)
+        return [Question("qa", " ", ["x"])] if refuses else []
+
+    with pytest.raises(ModelError, match="stopped at 0 of 60") as caught:
+        write_parts(author, layout(), Evaluation(), tmp_path, turn=Turn())
+    assert len(asked) == (parts.MAX_TRIES if refuses else parts.MAX_UNREAD)
+    told = caught.value.next
+    for words in (
+        "larger model",
+        "model=endpoint model.base_url=http",
+        "model.name=",
+        "author.model",
+    ):
+        assert words in told

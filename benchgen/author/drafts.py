@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchgen.author.document import DocumentAuthor, check_capacity
+from benchgen.author.document import DocumentAuthor, check_capacity, unproved
 from benchgen.author.file import (
     DocumentFile,
     FileSpec,
@@ -209,12 +209,19 @@ class Assignment:
             report["warnings"].append(
                 f"{len(doubtful)} keys are doubtful: a blind solve answered otherwise ({', '.join(doubtful)})"
             )
+        apart = unproved(questions) if self.spec.author.name == "document" else []
+        if apart:
+            numbers = [str(n) for n, q in enumerate(questions, start=1) if q.key in set(apart)]
+            report["warnings"].append(
+                f"{len(apart)} keys are doubtful: the answer shares no word or number with the words quoted "
+                f"for it, so it is a negation, an inference, or wrong (questions {', '.join(numbers)})"
+            )
         return Draft(
             name=self.spec.name or _as_name(self.brief.topic[:40]),
             questions=questions,
             evaluation=self.evaluation,
             rejected=tuple(written.rejected),
-            report={**report, "doubtful": doubtful},
+            report={**report, "doubtful": list(dict.fromkeys([*doubtful, *apart]))},
             config=dataclasses.asdict(self.spec),
         )
 

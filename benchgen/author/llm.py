@@ -170,7 +170,8 @@ class LlmAuthor:
         found: list[Question | Rejected] = []
         for repair in range(MAX_REPAIRS + 1):
             reply = self._ask(messages)
-            items, faults = self._read(reply, wanted)
+            others = [*wanted.avoid, *(q for q in found if isinstance(q, Question))]
+            items, faults = self._read(reply, wanted, others)
             found += items
             good = sum(isinstance(item, Question) for item in found)
             if not faults or good >= wanted.number or repair == MAX_REPAIRS:
@@ -223,8 +224,8 @@ class LlmAuthor:
         """Further fields of an item, as the request shows them."""
         return ""
 
-    def check(self, item: Item) -> str:
-        """Why an item that fits the schema is still unusable, or ""."""
+    def check(self, item: Item, others: Sequence[Question]) -> str:
+        """Why an item that fits the schema is still unusable beside the other questions, or ""."""
         return ""
 
     def source(self, item: Item) -> str:
@@ -248,7 +249,9 @@ class LlmAuthor:
             return reply.text
         raise ModelError(f"the model {self.model.name} gave no reply")
 
-    def _read(self, reply: str, wanted: Wanted) -> tuple[list[Question | Rejected], list[str]]:
+    def _read(
+        self, reply: str, wanted: Wanted, others: Sequence[Question]
+    ) -> tuple[list[Question | Rejected], list[str]]:
         """(candidates and unusable ones, what is wrong with the reply)."""
         items = json_items(reply)
         if items is None:
@@ -263,7 +266,8 @@ class LlmAuthor:
             except (ValidationError, ValueError) as error:
                 faults.append(f"question {number}: {_told(error)}")
                 continue
-            if reason := self.check(item):
+            good = [q for q in found if isinstance(q, Question)]
+            if reason := self.check(item, [*others, *good]):
                 faults.append(f"question {number}: {reason}")
                 found.append(Rejected(question, reason))
             else:

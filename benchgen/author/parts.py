@@ -25,6 +25,13 @@ from benchgen.types import Evaluation, Question, canonical
 PART = 25
 MAX_TRIES = 3
 """So many requests one after the other that bring nothing usable end the writing; what there is is kept."""
+MAX_UNREAD = 2
+"""So many, if not one of them brings even a question to refuse: the model cannot do it."""
+LARGER = (
+    "resume it, or create it with a larger model (one of 135 million parameters cannot write questions): "
+    "model=endpoint model.base_url=http://127.0.0.1:8000/v1 model.name=NAME model.api_key_env=VARIABLE "
+    "in place of author.model"
+)
 FILE = "parts.jsonl"
 
 
@@ -187,13 +194,14 @@ def _fill(
 ) -> Iterator[tuple[list[Question], list[Rejected]]]:
     """(accepted, refused) of each request until the part is full, or nothing usable comes any more."""
     faults: Sequence[str] = ()
-    barren = 0
-    while (left := written.left(number, part)) and barren < MAX_TRIES:
+    barren = unread = 0
+    while (left := written.left(number, part)) and barren < MAX_TRIES and unread < MAX_UNREAD:
         request = Wanted(part.category, left, tuple(written.questions), faults)
         accepted, rejected = _sifted(author(request), request, evaluation, taken)
         yield accepted, rejected
         faults = sorted({r.reason for r in rejected})
         barren = 0 if accepted else barren + 1
+        unread = 0 if accepted or rejected else unread + 1
 
 
 def _sifted(
@@ -259,7 +267,7 @@ def _stopped(number: int, part: Wanted, written: Written, layout: Layout) -> Mod
     got = written.by_part.get(number, Counter()).total()
     return ModelError(
         f"writing stopped at {len(written.questions)} of {layout.count} questions, which are kept: part "
-        f"{number + 1} has {got} of {part.number} after {MAX_TRIES} requests without a new one{why}",
+        f"{number + 1} has {got} of {part.number}, and request after request brought no new one{why}",
         got=len(written.questions),
-        next="resume it, or ask another model",
+        next=LARGER,
     )

@@ -59,7 +59,11 @@ class Draft:
         return sha256(body)[:12]
 
     def preview(self) -> list[dict[str, Any]]:
-        """One row a question, right answer included: number, prompt, options, answer, category, difficulty."""
+        """One row a question, right answer included: number, prompt, options, answer, category, difficulty.
+
+        Where keys are doubtful, `doubtful` says so of each.
+        """
+        doubtful = set(self.report.get("doubtful", ()))
         return [
             {
                 "number": number,
@@ -68,6 +72,7 @@ class Draft:
                 "answer": q.target_text,
                 "category": q.category,
                 "difficulty": q.difficulty,
+                **({"doubtful": "yes" if q.key in doubtful else ""} if doubtful else {}),
             }
             for number, q in enumerate(self.questions, start=1)
         ]
