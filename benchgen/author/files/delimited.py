@@ -21,6 +21,8 @@ HEADER_WITHIN = 10
 """Lines at the top among which the header line may stand, below a title."""
 MAX_CELL = 10_000_000
 _SEP = re.compile(r'"?sep=(.)"?\r?\n')
+_ESCAPED = re.compile(r'\\"(?!\s*(?:[,;\t|\r\n]|$))')
+"""A backslash before a quote that does not close its cell; before one that does, it may be a cell's last sign."""
 _LETTER = re.compile(r"\s*\(?([A-J])[).]?\s*")
 
 
@@ -90,7 +92,7 @@ def _quoted_or_not(text: str, delimiter: str, source: Source) -> list[tuple[list
 def _records(text: str, delimiter: str, source: Source) -> Iterator[tuple[list[str], int]]:
     """(cells, line where the record begins), blank lines left out; an error for a quote that never ends."""
     before = csv.field_size_limit(MAX_CELL)
-    escaped = '\\"' in text and '""' not in text
+    escaped = '""' not in text and bool(_ESCAPED.search(text))
     reader = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=delimiter,

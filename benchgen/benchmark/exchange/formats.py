@@ -1,4 +1,4 @@
-"""The formats by name: `lm_eval`, `inspect`, `huggingface`."""
+"""The formats by name: `lm_eval`, `inspect`, `huggingface`, and plain files of questions, `csv` and `jsonl`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from benchgen.benchmark.bundle import Bundle
-from benchgen.benchmark.exchange import hf, inspect_ai, lm_eval
+from benchgen.benchmark.exchange import hf, inspect_ai, lm_eval, questions
 from benchgen.benchmark.exchange.content import ABOUT, read_told
 from benchgen.errors import ConfigError, DataError
 
@@ -19,16 +19,18 @@ _READERS: Mapping[str, Callable[[Path], Bundle]] = {
     inspect_ai.FORM: inspect_ai.read_inspect,
     hf.FORM: hf.read_hf,
 }
-FORMATS = (*_RUNNABLE, "huggingface")
+FORMATS = (*_RUNNABLE, "huggingface", *questions.WRITERS)
 
 
-def write_as(bench: Bundle, folder: Path, form: str, frozen_here: Collection[str] = ()) -> Path:
-    """The folder written in that format; `frozen_here`: programs that this workspace froze, by sha256."""
+def write_as(bench: Bundle, path: Path, form: str, frozen_here: Collection[str] = ()) -> Path:
+    """The folder or file written in that format; `frozen_here`: programs that this workspace froze, by sha256."""
     if form == "huggingface":
-        return hf.write_hf(bench, folder)
+        return hf.write_hf(bench, path)
+    if form in questions.WRITERS:
+        return questions.WRITERS[form](bench, path)
     if form not in _RUNNABLE:
         raise ConfigError("unknown format to export a benchmark as", got=form, allowed=FORMATS)
-    return _RUNNABLE[form](bench, folder, frozen_here)
+    return _RUNNABLE[form](bench, path, frozen_here)
 
 
 def read_any(folder: Path) -> Bundle:
