@@ -224,14 +224,17 @@ class Workspace:
         baseline: Run | int | None = None,
         *,
         program: str | None = None,
+        every: bool = False,
     ) -> Comparison:
         """Scores side by side with intervals, and paired differences from the baseline.
 
-        Without one, the baseline is the first base model among the runs that share its questions.
+        Without one, the baseline is the first base model among the runs that share its questions. With
+        `every`, each two runs are tested against one another.
         `program` scores all of them with one program (`Run.rescore`) instead of each with its own.
         """
         first = baseline.id if isinstance(baseline, Run) else baseline
-        return compare_runs([r.view(program) for r in self._finished(runs)], baseline=first)
+        views = [r.view(program) for r in self._finished(runs)]
+        return compare_runs(views, baseline=first, every=every)
 
     def report(
         self,

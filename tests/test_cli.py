@@ -117,6 +117,15 @@ def test_dataset_files(ran: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_dataset_pages(ran: Command) -> None:
+    code, told = ran("dataset", "run_id=1", "mode=all", "offset=4", "rows=5")
+    assert code == 0
+    assert (told["rows"], told["offset"], told["total"]) == (2, 4, 6)
+    whole = ran("dataset", "run_id=1", "mode=all")[1]["data"]
+    assert told["data"] == whole[4:]
+
+
+@pytest.mark.slow
 def test_a_bundle_goes_out_and_comes_back(ran: Command, tmp_path: Path) -> None:
     path = tmp_path / "b.zip"
     code, told = ran("export", "benchmark_id=1", f"path={path}")

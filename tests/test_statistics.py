@@ -58,6 +58,17 @@ def test_each_value_alone_gives_the_ordinary_standard_error() -> None:
     assert got.effect == pytest.approx(1.0)
 
 
+def test_groups_that_are_all_alike_still_have_an_interval() -> None:
+    """A standard error of 0 is no certainty: nine groups, all right, are nine of nine."""
+    got = clustered([1.0] * 30, [place % 9 for place in range(30)])
+    assert got is not None
+    assert (got.se, got.ci) == (0.0, wilson(9, 9))
+    none = clustered([0.0] * 30, [place % 9 for place in range(30)], (-1, 1))
+    assert none is not None
+    assert none.ci == pytest.approx((-none.ci[1], none.ci[1]))
+    assert none.ci[1] > 0.2
+
+
 def test_equal_values_in_a_group_count_as_one() -> None:
     """Five copies of each question say no more than one: the standard error of the single ones."""
     single = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0]

@@ -243,6 +243,10 @@ class Config:
     """rescore, compare: the scoring program, latest, own or the first digits of one's sha256."""
     mode: str | None = None
     rows: int | None = None
+    offset: int | None = None
+    """dataset: show the page that begins after so many rows."""
+    every: bool = False
+    """compare: test every two runs, not each against the baseline alone."""
     lines: int = 20
     limit: int | None = None
     repeats: int = 1

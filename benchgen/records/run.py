@@ -15,6 +15,7 @@ from benchgen.records.base import Record
 from benchgen.records.benchmark import Benchmark
 from benchgen.run.log import TraceLog
 from benchgen.run.rescore import Rescoring, Scored, rescore
+from benchgen.rundata.pages import RunPages
 from benchgen.rundata.select import frame
 from benchgen.store import (
     ModelRow,
@@ -105,6 +106,11 @@ class Run(Record):
             raise InputError(f"rows={rows} cannot be shown", got=rows, allowed="0 or more")
         table = frame(self.questions, self.traces(), mode)
         return table if rows is None else table.head(rows)
+
+    def pages(self) -> RunPages:
+        """The run's replies page by page, filtered, read from its Parquet file: any number of them."""
+        self.check_finished()
+        return RunPages(self.folder / "traces.parquet", self.questions)
 
     def log(self) -> RunLog:
         """The run as other tools' logs need it."""

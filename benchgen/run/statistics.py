@@ -109,7 +109,7 @@ def clustered(
     """The clustered standard error of the mean with its t interval; None for fewer than two groups.
 
     se^2 = C / (C - 1) * sum over groups of (sum of deviations in the group)^2 / n^2, the interval with
-    C - 1 degrees of freedom, cut to `bounds`. Source: Miller 2024, "Adding Error Bars to Evals"
+    C - 1 degrees of freedom, cut to `bounds`; the Wilson bound of C values where se is 0. Source: Miller 2024, "Adding Error Bars to Evals"
     (arXiv 2411.00640), on clustered questions, with the usual correction for the number of groups C (Cameron and
     Miller 2015, Journal of Human Resources 50:317-372); with each value its own group it is the
     standard error of an ordinary mean.
@@ -124,8 +124,11 @@ def clustered(
         return None
     se = math.sqrt(count / (count - 1) * math.fsum(s * s for s in sums.values())) / n
     plain = math.fsum((value - mean) ** 2 for value in values) / (n * (n - 1))
-    half = student_t95(count - 1) * se
-    ci = (max(bounds[0], mean - half), min(bounds[1], mean + half))
+    if se < 1e-12:  # all alike, which is no proof that the next group would be
+        ci = _bounded(mean, count, bounds)
+    else:
+        half = student_t95(count - 1) * se
+        ci = (max(bounds[0], mean - half), min(bounds[1], mean + half))
     return Clustered(count, se, ci, se**2 / plain if plain else 1.0)
 
 
@@ -144,14 +147,20 @@ def mean_interval(
     low, high = bounds
     if not values:
         return bounds, "none"
-    scaled = [(value - low) / (high - low) for value in values]
-    ends = bca(scaled, groups, seed)
-    method = f"BCa bootstrap, {DRAWS:,} draws, seed {seed}"
+    ends = bca([(value - low) / (high - low) for value in values], groups, seed)
     if ends is None:
         count = len(values) if groups is None else len(set(groups))
-        mean = min(1.0, max(0.0, math.fsum(scaled) / len(scaled)))
-        ends, method = wilson(mean * count, count), "Wilson bound"
+        return _bounded(math.fsum(values) / len(values), count, bounds), "Wilson bound"
+    method = f"BCa bootstrap, {DRAWS:,} draws, seed {seed}"
     return (low + ends[0] * (high - low), low + ends[1] * (high - low)), method
+
+
+def _bounded(mean: float, count: int, bounds: tuple[float, float]) -> tuple[float, float]:
+    """The Wilson interval of the mean of `count` values that lie within the bounds."""
+    low, high = bounds
+    share = min(1.0, max(0.0, (mean - low) / (high - low)))
+    ends = wilson(share * count, count)
+    return low + ends[0] * (high - low), low + ends[1] * (high - low)
 
 
 def bca(

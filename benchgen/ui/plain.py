@@ -235,15 +235,8 @@ class Screen:
             table.add_row(*map(_text, shown[:-1]), _path(shown[-1]))
         self.out.print(table)
         for pair in result["pairs"]:
-            told = pair["result"]
-            if told["delta"] is None:
-                continue
-            low, high = told["ci"]
-            self.out.print(
-                f"run {pair['run']} minus run {pair['baseline']} ({pair['part']}): "
-                f"{told['delta']:+.1%} [{low:+.1%}, {high:+.1%}], n={told['n']}, "
-                f"{told['wins']} wins, {told['losses']} losses, p={told['p']:.2g}: {pair['verdict']}"
-            )
+            if pair["result"]["delta"] is not None:
+                self.out.print(escape(_difference(pair, several=len(result["pairs"]) > 1)))
         for warning in result["warnings"]:
             self.out.print(f"[yellow]note:[/] {escape(warning)}")
 
@@ -277,7 +270,10 @@ class Screen:
         if "data" not in result:
             self._fields(result)
             return
-        table = _table(f"run {result['run']}, mode {result['mode']}: {result['rows']} rows")
+        shown = f"{result['rows']} rows"
+        if "offset" in result:
+            shown += f" after the first {result['offset']}, of {result['total']}"
+        table = _table(f"run {result['run']}, mode {result['mode']}: {shown}")
         for name in ("prompt", "target", "extracted", "status", "reply"):
             table.add_column(name, overflow="fold")
         for row in result["data"]:
@@ -340,6 +336,24 @@ def _text(value: Any, limit: int = 2000) -> str:
     return escape(text if len(text) <= limit else text[:limit] + "…")
 
 
+def _difference(pair: Result, several: bool) -> str:
+    """One paired test: difference with interval, counts, p (adjusted where there are several), verdict."""
+    told = pair["result"]
+    low, high = told["ci"]
+    what = pair["part"] if told["measure"] == "right" else f"{pair['part']}, mean value"
+    text = (
+        f"run {pair['run']} minus run {pair['baseline']} ({what}): "
+        f"{told['delta']:+.1%} [{low:+.1%}, {high:+.1%}], n={told['n']}, "
+        f"{told['wins']} wins, {told['losses']} losses, p={told['p']:.2g}"
+    )
+    if several:
+        text += f" (Holm {pair['p_holm']:.2g})"
+    if told["clustered"]:
+        low, high = told["clustered"]["ci"]
+        text += f", by {told['clustered']['by']} [{low:+.1%}, {high:+.1%}]"
+    return f"{text}: {pair['verdict']}"
+
+
 def _percent(score: float | None) -> str:
     return "-" if score is None else f"{score:.1%}"
 
@@ -353,7 +367,18 @@ def _is_tally(value: Any) -> bool:
 
 
 def _share(told: Result) -> str:
-    return f"{told['right']}/{told['scored']} {_percent(told['score'])}"
+    return f"{told['right']}/{told['scored']} {_percent(told['score'])} {_range(told['ci'])}"
+
+
+def _range(ci: Sequence[float]) -> str:
+    return f"({ci[0]:.1%} to {ci[1]:.1%})"
+
+
+def _interval_line(told: Result) -> str:
+    """A line of `clustered` or of `pass_at_k`."""
+    if "k" in told:
+        return f"pass@{told['k']}: {_percent(told['score'])} {_range(told['ci'])} of {told['n']} questions"
+    return f"{told['groups']} groups by {told['by']}: {_range(told['ci'])}"
 
 
 def _listed(name: str, value: Any) -> str:
@@ -362,6 +387,14 @@ def _listed(name: str, value: Any) -> str:
         return _percent(value)
     if name == "ci":
         return f"{value[0]:.1%} to {value[1]:.1%} (95 %)"
+    if name in ("clustered", "pass_at_k"):
+        return "\n".join(map(_interval_line, value)) or "-"
+    if name == "graded" and value is not None:
+        return f"{_percent(value['mean'])} {_range(value['ci'])} of {value['n']} questions"
+    if name == "status_shares":
+        return _text(
+            "\n".join(f"{k}: {_percent(v['share'])} {_range(v['ci'])}" for k, v in value.items())
+        )
     if isinstance(value, Mapping):
         shown = (f"{k or '-'}: {_share(v) if _is_tally(v) else v}" for k, v in value.items())
         return _text("\n".join(shown))

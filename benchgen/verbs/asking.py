@@ -71,6 +71,8 @@ def _resume(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
 def _dataset(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
     run_id = one(need(cfg, "run_id"))
     mode = cfg.mode or "failures"
+    if cfg.offset is not None and cfg.path is None:
+        return _page(ws, cfg, run_id, mode)
     table = ws.get_run(run_id).dataset(mode, cfg.rows)
     told: Result = {"run": run_id, "mode": mode, "rows": table.height}
     if cfg.format is None and cfg.path is None:
@@ -97,9 +99,20 @@ def _write_table(table: Any, form: str, path: Path) -> None:
         raise InputError(f"{path} cannot be written: {error}", got=str(path)) from error
 
 
+def _page(ws: Workspace, cfg: config.Config, run_id: int, mode: str) -> Result:
+    from benchgen.rundata.pages import ROWS, Filters
+    from benchgen.rundata.select import SCHEMA
+
+    rows = ROWS if cfg.rows is None else cfg.rows
+    page = ws.get_run(run_id).pages().page(cfg.offset or 0, rows, Filters(mode))
+    data = page.rows.select(list(SCHEMA)).to_dicts()
+    told: Result = {"run": run_id, "mode": mode, "rows": page.rows.height, "offset": page.offset}
+    return {**told, "total": page.total, "data": data}
+
+
 def _compare(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
     runs = need(cfg, "runs")
-    return ws.compare(runs, baseline=cfg.baseline, program=cfg.program).to_dict()
+    return ws.compare(runs, baseline=cfg.baseline, program=cfg.program, every=cfg.every).to_dict()
 
 
 def _rescore(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
