@@ -6,9 +6,9 @@ training would do. Each has `to_dict` for JSON and `from_dict` back.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +31,16 @@ def canonical(value: Any) -> str:
     )
 
 
+def json_line(value: Any) -> str:
+    """Canonical JSON as one line of a file, for readers too that split lines at U+2028 and its like."""
+    return plain_line(canonical(value)) + "\n"
+
+
+def plain_line(text: str) -> str:
+    """JSON text with U+0085, U+2028 and U+2029 escaped: there they stand in strings only."""
+    return re.sub("[\u0085\u2028\u2029]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
+
+
 def sha256(value: Any) -> str:
     """Hex sha256 of bytes, of text as UTF-8, or of any other value's canonical JSON."""
     if not isinstance(value, bytes):
@@ -42,11 +52,23 @@ def _normal(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
+def _plain(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.to_dict()
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], Record):
+        return [item.to_dict() for item in value]
+    return value
+
+
 class Record:
     """`to_dict` and `from_dict` for a frozen dataclass; unknown fields of a newer file are an error."""
 
     def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)  # type: ignore[call-overload, no-any-return]
+        """Its fields, records within them as dicts too; other values as they are, not copied."""
+        names = self.__dataclass_fields__  # type: ignore[attr-defined]
+        return {name: _plain(getattr(self, name)) for name in names}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:

@@ -1,0 +1,178 @@
+"""Side by side with lm-evaluation-harness: same weights, same prompts, A-B-A-B. Writes result.json.
+
+    experiments/speed/side_by_side/setup.sh               # once: the other side's environment
+    .venv/bin/python experiments/speed/side_by_side/run.py [quick]
+
+Each side has one process a setting, its model loaded and warmed by two rows before the clock starts.
+The other side takes the best of its batch sizes, found before; ours takes what it ships with. A figure
+is the median of ROUNDS; both sides' threads are 1 and all cores, and the better one of each counts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import workloads
+
+from benchgen.models.device import detect
+from benchgen.models.embedded import embedded_model
+
+HERE = Path(__file__).parent
+ROUNDS = 3
+LONGEST = 64
+SIZES = {
+    "float32": {"letters": 16, "sentences": 12, "few_shot": 16, "mixed": 32},
+    "bfloat16": {"letters": 64, "sentences": 48, "few_shot": 64, "mixed": 64},
+}
+BATCHES = {"score": (4, 8, 16), "write": (8, 16, 32, 64)}
+
+
+class Side:
+    """A process that answers commands."""
+
+    def __init__(self, python: Path | str, script: str, dtype: str, threads: int) -> None:
+        command = [str(python), str(HERE / script), str(embedded_model()), dtype, str(threads)]
+        environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": str(threads)}
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment,
+        )
+        self._read()
+
+    def ask(self, what: str, rows: list[Any], **settings: Any) -> dict[str, Any]:
+        """{"results", "wall_s", "cpu_s", "peak_mb"}."""
+        assert self.process.stdin is not None
+        asked = {"what": what, "rows": rows, "settings": {"longest": LONGEST, **settings}}
+        self.process.stdin.write(json.dumps(asked) + "\n")
+        self.process.stdin.flush()
+        return self._read()
+
+    def _read(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"a side ended: {self.process.args}")
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def end(self) -> None:
+        """Close its input and wait."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def best_batch(rival: Side, what: str, rows: list[Any]) -> int:
+    """The batch size that is fastest for it, on half of the rows."""
+    half = rows[: max(8, len(rows) // 2)]
+    return min(BATCHES[what], key=lambda size: rival.ask(what, half, batch=size)["wall_s"])
+
+
+def compare(ours: Side, rival: Side, what: str, rows: list[Any]) -> dict[str, Any]:
+    """Both sides' figures on these rows, and how far their results agree."""
+    batch = best_batch(rival, what, rows)
+    for side in (ours, rival):
+        side.ask(what, rows[:2], batch=batch)
+    times: dict[str, list[dict[str, Any]]] = {"ours": [], "rival": []}
+    for _ in range(ROUNDS):
+        times["ours"].append(ours.ask(what, rows))
+        times["rival"].append(rival.ask(what, rows, batch=batch))
+    last = {name: found[-1]["results"] for name, found in times.items()}
+    agree = scores_agree(**last) if what == "score" else texts_agree(**last)
+    told = {
+        name: {
+            key: round(statistics.median(f[key] for f in found), 3)
+            for key in ("wall_s", "cpu_s", "peak_mb")
+        }
+        for name, found in times.items()
+    }
+    least = {n: round(min(f["wall_s"] for f in found), 3) for n, found in times.items()}
+    return {"batch": batch, "n": len(rows), **told, "least_s": least, "agree": agree}
+
+
+def scores_agree(ours: list[Any], rival: list[Any]) -> dict[str, Any]:
+    """Largest difference of a log-likelihood, equal picks, equal token ids."""
+    pairs = list(zip(ours, rival, strict=True))
+    gaps = [abs(a - b) for o, r in pairs for a, b in zip(o["logprob"], r["logprob"], strict=True)]
+    picks = [
+        o["logprob"].index(max(o["logprob"])) == r["logprob"].index(max(r["logprob"]))
+        for o, r in pairs
+    ]
+    return {
+        "largest_gap": max(gaps),
+        "same_pick": sum(picks),
+        "same_ids": sum(o["ids"] == r["ids"] for o, r in pairs),
+    }
+
+
+def texts_agree(ours: list[Any], rival: list[Any]) -> dict[str, Any]:
+    """Equal texts, and how long ours were."""
+    lengths = sorted(o["tokens"] for o in ours)
+    same = sum(o["text"].strip() == r["text"].strip() for o, r in zip(ours, rival, strict=True))
+    return {"same_text": same, "tokens": lengths}
+
+
+def main(quick: bool) -> None:
+    """Every dtype that is fast here, every number of threads, every workload."""
+    here = detect()
+    cores = len(os.sched_getaffinity(0))
+    dtypes = ["float32", *(["bfloat16"] if here.dtype == "bfloat16" else [])]
+    rows: dict[str, Any] = {}
+    for dtype in dtypes:
+        for threads in sorted({1, cores}):
+            ours = Side(sys.executable, "ours.py", dtype, threads)
+            rival = Side(HERE / ".venv/bin/python", "lm_eval_side.py", dtype, threads)
+            sizes = {k: max(4, v // 8) if quick else v for k, v in SIZES[dtype].items()}
+            for name, maker in workloads.MAKERS.items():
+                found = compare(ours, rival, "score", maker(sizes[name]))
+                rows[f"{dtype} {threads} {name}"] = found
+                print(dtype, threads, name, json.dumps(found), file=sys.stderr, flush=True)
+            messages = sorted(set(workloads.candidates(sizes["mixed"] * 6)))
+            lengths = [r["tokens"] for r in ours.ask("write", messages)["results"]]
+            chosen = workloads.mixed(
+                dict(zip(messages, lengths, strict=True)), sizes["mixed"], LONGEST
+            )
+            found = compare(ours, rival, "write", chosen)
+            rows[f"{dtype} {threads} mixed"] = found
+            print(dtype, threads, "mixed", json.dumps(found), file=sys.stderr, flush=True)
+            ours.end()
+            rival.end()
+    result = {
+        "machine": {"cpu": here.name, "cores": cores, "python": platform.python_version()},
+        "rounds": ROUNDS,
+        "rows": rows,
+        "ratios": ratios(rows, dtypes, cores),
+    }
+    text = json.dumps(result, indent=1) + "\n"
+    if quick:
+        print(json.dumps(result["ratios"], indent=1))
+    else:
+        (HERE / "result.json").write_text(text)
+    for name, ratio in result["ratios"].items():
+        print(f"{name:28} {ratio:6.2f}")
+
+
+def ratios(rows: dict[str, Any], dtypes: list[str], cores: int) -> dict[str, float]:
+    """Their time over ours, each at its better number of threads."""
+    found = {}
+    for dtype in dtypes:
+        for name in (*workloads.MAKERS, "mixed"):
+            runs = [rows[f"{dtype} {n} {name}"] for n in sorted({1, cores})]
+            least = {s: min(r[s]["wall_s"] for r in runs) for s in ("ours", "rival")}
+            found[f"{dtype} {name}"] = round(least["rival"] / least["ours"], 3)
+    return found
+
+
+if __name__ == "__main__":
+    main("quick" in sys.argv[1:])
