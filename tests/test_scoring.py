@@ -745,6 +745,15 @@ UNITS = [
         "1,000",
         "A. x\n",
     ),
+    *(
+        "no, ",
+        "Sorry, I meant ",
+        "A -> ",
+        "В, ",
+        "that is wrong. ",
+        "Paris? No, ",
+        "\n" * 9 + "x no, ",
+    ),
 ]
 
 

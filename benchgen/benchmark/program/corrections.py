@@ -15,23 +15,25 @@ _WORD = (
 )
 _STEMS = (
     *("no,", "no.", "no:", "no;", "no!", "no -", "nope", "wait", "actually", "sorry", "oops"),
-    *("apolog", "correction", "corrected", "edit", "h that", "e that", "mean", "rather", "my bad"),
-    *("my mistake", "second thought", "should say", "have said", "t back", "chang", "nein", "non,"),
+    *("apolog", "edit", "h that", "e that", "mean", "rather", "my bad"),
+    *("my mistake", "second thought", "should say", "have said", "t back", "chang"),
     *(
+        "nein",
+        "non,",
         "nee,",
         "nej",
-        "não",
-        "нет",
         "korrekt",
-        "corre",
-        "исправ",
-        "извин",
+        "correcti",
+        "corrected",
+        "correcc",
+        "correz",
         "pardon",
         "perd",
         "scusa",
+        "entsch",
     ),
-    "entsch",
 )
+_STEMS_WIDE = ("não", "correç", "нет", "исправ", "извин")
 _GAP = r"\b[ ,.:;!-]{1,4}"
 CORRECTION = re.compile(
     rf"(?<![^\W\d_])(?P<word>{_WORD}){_GAP}(?:{_WORD}{_GAP}){{0,3}}"
@@ -45,14 +47,27 @@ RETRACTION = re.compile(
     r" (?:wrong|incorrect|not right|not correct|a mistake|an error)"
     r"|i (?:made|have made|see) (?:a|an|my) (?:mistake|error)"
     r"|let me (?:redo|recalculate|recompute|start over|try again|correct)|scratch that|strike that)"
-    r"|\b(?:wait|hmm|oh|actually)[,.! ]{1,3}no[.!\s]*\Z"
+    r"|\b(?:wait|hmm)[,.! ]{1,3}no[.!\s]*\Z"
 )
-_RETRACTION_STEMS = ("wrong", "correct", "not right", "mistake", "error", "let me", " that", "no")
+_RETRACTION_STEMS = (
+    "wrong",
+    "incorrect",
+    "not correct",
+    "not right",
+    "mistake",
+    "error",
+    "let me",
+    "h that",
+    "e that",
+    "wait",
+    "hmm",
+)
 
 
 def corrections(low: str, start: int = 0) -> list[re.Match[str]]:
     """The places where another answer may follow, in order: `no, `, `sorry, I meant `, `Correction: `."""
-    return list(CORRECTION.finditer(low, start)) if any_of(_STEMS, low) else []
+    likely = any_of(_STEMS, low) or (not low.isascii() and any_of(_STEMS_WIDE, low))
+    return list(CORRECTION.finditer(low, start)) if likely else []
 
 
 def retractions(low: str) -> list[re.Match[str]]:

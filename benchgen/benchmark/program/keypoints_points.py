@@ -1,6 +1,6 @@
 """A key point prepared for matching: the words that it asks for, and the orders in which they may come.
 
-Beside the point's own order: the passive, `breaking down of X`, a moved adverbial or clause, a genitive,
+Beside the point's own order: the passive, the two sides of `is the`, `breaking down of X`, a moved adverbial or clause, a genitive,
 and the two sides of an `and`.
 """
 
@@ -101,6 +101,7 @@ def prepared(point: str) -> Pattern | None:
     if 1 < len(needs) <= MAX_REORDERED:
         orders += _voices(needs, asked, subject=plain[0] not in _PRONOUNS)
         orders += [
+            *_identity(needs, found),
             *_moved(needs, plain, asked.passive),
             *_clauses(needs, asked),
             *_genitives(point),
@@ -270,6 +271,14 @@ def _passives(
         yield Order((*patient, *verb, BY, *agent, *rest), count)
     if len(verb) == 2:
         yield Order((*agent, verb[0], *patient, verb[1], *rest))
+
+
+def _identity(needs: tuple[Need, ...], found: Sequence[str]) -> Iterator[Order]:
+    """`the largest continent is Asia` for `Asia is the largest continent`: what is one with `the …`."""
+    verb = next((at for at, word in enumerate(found) if IRREGULAR.get(word) == "be"), -1)
+    at = next((k for k, need in enumerate(needs) if need == BE), 0)
+    if 0 < at < len(needs) - 1 and found[verb + 1 : verb + 2] == ["the"]:
+        yield Order((*needs[at + 1 :], BE, *needs[:at]))
 
 
 _PRONOUNS = word_set("it they he she this that these we you there")

@@ -75,7 +75,7 @@ def _settled(read: reading.Reading, options: Options, several: bool) -> Pick:
             pick = _declared(part, low, options, several)
             if not pick.labels and not pick.final and not reading.refused(part):
                 pick = undeclared(part, low, options, several)
-                pick = _unless_taken_back(pick, part, 0, options, several)
+                pick = _unless_taken_back(pick, part, low, 0, options, several)
         if pick.labels or (pick.final and pick.reason not in AMBIGUOUS):
             return pick
         if not first.reason:
@@ -122,7 +122,7 @@ def _declared(part: str, low: str, options: Options, several: bool) -> Pick:
         if boxed and pick.labels and LABEL_ONLY.match(value) is None:
             weak = weak if weak.labels else pick
         elif pick.labels or pick.final:
-            return _unless_taken_back(pick, part, position, options, several)
+            return _unless_taken_back(pick, part, low, position, options, several)
     if weak.labels:
         return weak
     for rule in (_verdicts, _opening):
@@ -133,10 +133,10 @@ def _declared(part: str, low: str, options: Options, several: bool) -> Pick:
 
 
 def _unless_taken_back(
-    pick: Pick, part: str, position: int, options: Options, several: bool
+    pick: Pick, part: str, low: str, position: int, options: Options, several: bool
 ) -> Pick:
     """What was picked behind `position`, unless it is called wrong: then what stands after that, if anything."""
-    said = next((m for m in retractions(spelling.lowered(part)) if m.start() > position), None)
+    said = next((m for m in retractions(low) if m.start() > position), None)
     if not pick.labels or said is None or said.start() - position > declared.MAX_VALUE:
         return pick
     between = part[position : said.start() + 1]

@@ -9,6 +9,7 @@ Extraction
   3. A sum, difference or product that is not worked out is no answer to a target that is one number;
      scientific notation, fractions, roots and multiples of pi are numbers.
   4. Number words are read only where an answer is declared.
+  5. What a number is only operated on in words ("twice 42", "42 mod 5", "10% of 420") is not that number.
 
 Comparison
   1. Two integers are equal or not: 18.0 is 18, and 99999999999 is not 100000000000.

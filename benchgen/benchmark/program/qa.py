@@ -144,7 +144,8 @@ def _second_thought(text: str, accepted: _Accepted) -> Score | None:
     low = spelling.lowered(text)
     for match in reversed(corrections(low)[-MAX_PLACES:]):
         if not match["word"].startswith(_ANYWHERE) and not (
-            _CLAUSE_BEFORE.search(low[: match.start()]) and _MARKED.match(match[0])
+            _CLAUSE_BEFORE.search(low[max(0, match.start() - 40) : match.start()])
+            and _MARKED.match(match[0])
         ):
             continue
         line = text[match.end() : match.end() + declared.MAX_VALUE].partition("\n")[0]

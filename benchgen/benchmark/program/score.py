@@ -9,22 +9,28 @@ Policy of this version
   3. Text after an invented next question belongs to that question.
   4. The last explicit declaration wins ("Answer: X", "the answer is X", \boxed{X}, "I choose X",
      "wait, X", and the like in other languages); a firm one beats "so X" and "X is correct"; only
-     without any, the reply's own line, bracketed label or option text counts.
-  5. What a clause denies is not picked ("not B but C", "rules out C, leaving D"). What is supposed
-     ("if the answer is B") or somebody else's ("students may say the answer is B") is no declaration.
+     without any, the reply's own line, bracketed label or option text counts. A correction ("no, X",
+     "or rather X", "Correction: X") is a declaration. What is taken back ("that is wrong") is no answer.
+  5. What a clause denies or excepts is not picked ("not B but C", "nicht B, sondern C", "anything but B",
+     "rules out C, leaving D"). What is supposed ("if the answer is B") or somebody else's ("students may
+     say the answer is B") is no declaration.
   6. Wrappers say nothing: bold, brackets, quotes, code, LaTeX, \boxed.
   7. Only the question's own labels count. A last declaration outside them, or of several where one is
      asked, is no answer (`out_of_set`, `several_labels`), whatever stands before it. Options with
-     equal texts are equally right. An option's text stands for its label: whole, or as the longest
-     and only one named. A label with another option's text is ambiguous.
+     equal texts are equally right. A letter that looks like a label (Cyrillic В) is one where it stands
+     as one, unless the reply has labels of that alphabet. "B -> C", "B | C" are two labels. An option's
+     text stands for its label: whole, or as the longest and only one named. A label with another
+     option's text is ambiguous.
   8. A short answer (qa) is right if the declared text, else the whole reply, its last line, or the end
      of a short last sentence "... is X" equals an accepted text; a mention in running text is not enough.
   9. A truncated reply counts only by a finished line that declares, with no second thought after it.
  10. A number (numeric) is read whole: in digits of any script, with thousands marks, units,
      currency, percent, fractions and powers. Integers and fractions are equal exactly, decimals within
-     `rel_tol`; several values, a range or a formula that cannot be computed are no answer.
+     `rel_tol`; several values, a range, a formula that cannot be computed or an operation in words ("half
+     of 42", "42 squared") are no answer.
  11. Calls (tool) are compared as a multiset, by name and by the JSON value of each argument; an argument
-     that the target lacks is wrong. Calls in reasoning or in prose are not made. Nothing is computed.
+     that the target lacks is wrong. Calls in reasoning or in prose are not made. Nothing is computed. In all
+     JSON numbers are exact, and a key that stands twice has no value.
  12. A key point (keypoints) is made where a sentence states it, undenied; its words are the evidence. A
      judge, where one is given, decides each point instead, and what it quotes must stand in the reply;
      what it does not plainly say is not measured.
@@ -60,7 +66,7 @@ from .verdict import Score, missed, unmeasured
 
 __all__ = ["KINDS", "OPTIONS", "VERSION", "Score", "reward", "score"]
 
-VERSION = "3.dev"
+VERSION = "3"
 """`.dev` at the end marks a program that is not released; see released.json."""
 
 KINDS: Mapping[str, Callable[..., Score]] = {

@@ -53,7 +53,7 @@ _AFTER_LABEL = re.compile(
     r"|(?:sondern|sino|mais|ma|mas|utan|maar|lecz|ale)\s(?:die |la |le |el |il |a )?\(?[A-Z]\b)"
 )
 _AND = re.compile(
-    r"[)\]\"'*]{0,3}\s*(?:[,;]\s*(?:and|or)?|/|&|\+|\||-{1,2}(?=\s?\(?[A-Z]{1,2}\)?\W*\Z)|-{0,2}>|=>|→|\band/or\b|\band\b|\bor\b|\bversus\b|\bvs\b\.?)\s*(?:also |possibly |maybe |option |both )?"
+    r"[)\]\"'*]{0,3}\s*(?:[,;]\s*(?:and|or)?|/|&|\+|\||~|=(?!>)|-{1,2}(?=\s?\(?[A-Z]{1,2}\)?\W*\Z)|-{0,2}>|=>|→|\band/or\b|\band\b|\bor\b|\bversus\b|\bvs\b\.?)\s*(?:also |possibly |maybe |option |both )?"
     r"[(\[\"'*]{0,3}(?P<label>[A-Z]{1,2})(?!"
     + _LETTER
     + r")(?!\)?\s+(?:is|was|are|has|have|had|does|did|do|would|will|can|cannot|could"
