@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -76,15 +77,15 @@ def test_numbers_are_compared_and_asked_for_and_ties_are_not() -> None:
     asked = all_of(zoo(columns=["legs"]), "mcq")
     legs = dict(zip(ZOO["animal"], ZOO["legs"], strict=True))
     assert {q.prompt for q in asked} == {
-        "Which of these has the highest legs?",
-        "Which of these has the lowest legs?",
+        "Which of these has the most legs?",
+        "Which of these has the fewest legs?",
     }
     for q in asked:
-        values = sorted((legs[c] for c in q.choices), reverse="highest" in q.prompt)
+        values = sorted((legs[c] for c in q.choices), reverse="most" in q.prompt)
         assert legs[q.target_text] == values[0] != values[1]
     numbers = {q.prompt: q for q in all_of(zoo(columns=["legs"]), "numeric")}
-    assert numbers["What is the legs of crab?"].target == 10
-    assert numbers["What is the legs of crab?"].options == {}
+    assert numbers["What is the number of legs of crab?"].target == 10
+    assert numbers["What is the number of legs of crab?"].options == {}
 
 
 def test_decimals_and_large_numbers_have_a_tolerance_and_years_have_none() -> None:
@@ -104,6 +105,88 @@ def test_decimals_and_large_numbers_have_a_tolerance_and_years_have_none() -> No
         "founded": {},
         "height": {"rel_tol": REL_TOL},
     }
+
+
+def prompts_of(pack: Pack) -> set[str]:
+    return {q.prompt for kind in ("mcq", "qa", "numeric") for q in all_of(pack, kind, options=2)}
+
+
+def test_a_name_that_ends_in_a_unit_gives_it() -> None:
+    frame = pl.DataFrame(
+        {"hill": ["a", "b", "c"], "height_m": [90, 80, 75], "Area (km²)": [1.5, 2.5, 3.25]}
+    )
+    pack = pack_from_frame(frame, "t")
+    assert {
+        "What is the height of a in m?",
+        "Which of these has the highest height?",
+        "What is the Area of b in km²?",
+    } <= prompts_of(pack)
+    # of what is no number, an ending is a part of the name
+    names = pl.DataFrame({"hill": ["a", "b"], "code_m": ["x", "y"]})
+    assert "What is the code m of a?" in prompts_of(pack_from_frame(names, "t", entity="hill"))
+
+
+def test_years_and_dates_are_asked_for_as_such() -> None:
+    frame = pl.DataFrame(
+        {
+            "town": ["a", "b", "c"],
+            "founded": [1200, 1650, 1999],
+            "burned": [1, 2, 3],
+            "born": [date(1900, 1, 31), date(1899, 12, 1), date(1900, 2, 1)],
+            "fair": ["2024-05-01", "2024-04-30", "2025-01-01"],
+        }
+    )
+    asked = {
+        q.prompt: q
+        for column in frame.columns[1:]
+        for kind in ("mcq", "numeric" if column in ("founded", "burned") else "qa")
+        for q in all_of(pack_from_frame(frame, "t", columns=[column]), kind, options=3)
+    }
+    assert asked["In which year was b founded?"].target == 1650
+    assert asked["Which of these was founded first?"].target_text == "a"
+    assert "What is the burned of a?" in asked  # 1, 2 and 3 are no years
+    assert asked["On which date was a born?"].kind == "qa"
+    assert asked["On which date was a born?"].target == ["1900-01-31"]
+    assert asked["Which of these was born first?"].target_text == "b"
+    assert asked["Which of these was born last?"].target_text == "c"
+    assert asked["What is the fair of c?"].target == ["2025-01-01"]
+    assert asked["Which of these has the earliest fair?"].target_text == "b"
+    assert not any("in order" in prompt for prompt in asked)
+
+
+@pytest.mark.parametrize("texts", [["2024-05-01", "soon"], ["2024-13-01", "2024-01-01"]])
+def test_what_is_no_date_is_a_text(texts: list[str]) -> None:
+    frame = pl.DataFrame({"town": ["a", "b"], "fair": texts})
+    assert not any("est fair" in p for p in prompts_of(pack_from_frame(frame, "t", entity="town")))
+
+
+def test_yes_and_no_under_a_verb_are_said_with_it() -> None:
+    frame = pl.DataFrame(
+        {
+            "world": ["a", "b", "c", "d"],
+            "has_rings": [True, False, False, True],
+            "can land": ["yes", "no", "yes", "no"],
+        }
+    )
+    pack = pack_from_frame(frame, "t")
+    asked = {q.prompt: q for q in all_of(pack, "mcq", options=2)}
+    assert asked["Which of these has rings?"].target_text in ("a", "d")
+    assert asked["Which of these does not have rings?"].target_text in ("b", "c")
+    assert asked["Which of these cannot land?"].target_text in ("b", "d")
+    counts = [q for q in all_of(pack, "numeric") if "“has rings”" in q.prompt]
+    assert counts
+    for q in counts:
+        assert q.target == sum(name in "ad" for name in q.prompt.partition(": ")[2])
+
+
+def test_what_several_rows_share_is_counted() -> None:
+    frame = pl.DataFrame({"beast": list("abcdef"), "home": ["sea", "sea", "soil"] * 2})
+    counts = {q.prompt: q.target for q in all_of(pack_from_frame(frame, "t"), "numeric")}
+    assert counts
+    homes = dict(zip("abcdef", ["sea", "sea", "soil"] * 2, strict=True))
+    for prompt, number in counts.items():
+        home, _, listed = prompt.removeprefix("How many of these have the home ").partition(": ")
+        assert number == sum(homes[name] == home for name in listed.removesuffix("?").split(", "))
 
 
 def test_yes_and_no_are_counted() -> None:
@@ -336,6 +419,10 @@ def holds(prompt: str, choice: str, choices: tuple[str, ...], rows: dict[str, An
     if "est size" in prompt:
         sizes = [rows[c][1] for c in choices]
         return None in sizes or rows[choice][1] == (max if "highest" in prompt else min)(sizes)
+    if prompt.startswith("How many of these have the hue "):
+        hue, _, named = prompt.removeprefix("How many of these have the hue ").partition(": ")
+        hues = [rows[name][0] for name in named.removesuffix("?").split(", ")]
+        return int(choice) == sum(str(h).casefold() == hue.casefold() for h in hues)
     value = "is on true" in prompt
     if prompt.startswith("For which of these is on "):
         return rows[choice][2] in (value, None)

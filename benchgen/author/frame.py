@@ -1,8 +1,8 @@
 """A person's own table as a pack: what it can be asked follows from its columns, the wording is general.
 
-One text column names the entities; every other is asked for by what it holds. A text is looked up both
-ways, a number is looked up and compared, yes and no are counted. What the table leaves open is not asked:
-empty cells, equal numbers, and facts of an entity whose rows disagree.
+One text column names the entities; every other is asked for by what it holds (`wording.py`). A text is looked up
+both ways, a number or date is looked up and compared, categories and yes and no are counted. What the table leaves open is not
+asked: empty cells, equal numbers, and facts of an entity whose rows disagree.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, time
 from math import isfinite
 from typing import Any
 
@@ -17,6 +18,7 @@ import polars as pl
 
 from benchgen.author.files.frames import within
 from benchgen.author.packs import Pack, Template, alike, make_table
+from benchgen.author.wording import forms_of, phrases, words_of
 from benchgen.errors import ConfigError, DataError
 
 LONGEST = 120
@@ -24,42 +26,12 @@ LONGEST = 120
 LARGE = 9999
 """Whole numbers up to this are asked for exactly, as years and counts are; larger ones and decimals within REL_TOL."""
 REL_TOL = 0.01
+YEARS = range(1000, 2200)
+"""Whole numbers that may be years, if all of a column are."""
 
 Values = list[tuple[str, ...]]
 """The true values of a column, row by row."""
 
-_LOOKUP = ("What is the {column} of {name}?",)
-_OF = "The {column} of {name} is {value}."
-_FORMS: dict[str, dict[str, dict[str, Any]]] = {
-    "text": {
-        "of": {"form": "lookup", "kinds": ("mcq", "qa"), "prompts": _LOOKUP},
-        "with": {
-            "form": "reverse",
-            "kinds": ("mcq",),
-            "prompts": ("Which of these has the {column} {value}?",),
-        },
-        "which": {
-            "form": "reverse",
-            "kinds": ("qa",),
-            "prompts": ("Which {entity} has the {column} {value}?",),
-        },
-    },
-    "number": {
-        "of": {"form": "lookup", "kinds": ("numeric",), "prompts": _LOOKUP},
-        "highest": {"form": "most", "prompts": ("Which of these has the highest {column}?",)},
-        "lowest": {"form": "least", "prompts": ("Which of these has the lowest {column}?",)},
-    },
-    "boolean": {
-        "which": {"form": "reverse", "prompts": ("For which of these is {column} {value}?",)},
-        "count": {
-            "form": "count",
-            "kinds": ("mcq", "numeric"),
-            "prompts": ("For how many of these is {column} {value}: {list}?",),
-            "rationale": "{number} of these: {names}.",
-        },
-    },
-}
-"""What a column holds -> how it is asked for; "{entity}" is filled in here, the other words by the author."""
 _LEVELS = {"lookup": 0, "reverse": 1, "most": 1, "least": 1, "count": 2}
 _SAYS_NOTHING = ("name", "title", "label", "entity", "id", "key")
 _ROW_NUMBERS = ("", "id", "index", "row", "nr", "no", "no.", "#", "unnamed: 0")
@@ -113,7 +85,7 @@ def pack_from_frame(
         )
     by = category if category in given else ""
     made = _rows(given, entity, [*asked, *([_Column(by, "by")] if by else [])])
-    kind = _words(entity) if entity.casefold() not in _SAYS_NOTHING else "entry"
+    kind = words_of(entity) if entity.casefold() not in _SAYS_NOTHING else "entry"
     templates = [t for number, c in enumerate(asked, start=1) for t in c.templates(number, kind)]
     table = make_table(name, name if by or not category else category, made, templates)
     return Pack(name, (replace(table, by=f"by {by}" if by else ""),), language=language)
@@ -131,6 +103,8 @@ class _Column:
     rel_tol: float = 0.0
     full: bool = True
     """No cell is empty or holds several values: only then is a value's one holder known to be the only one."""
+    called: str = ""
+    """The column it was made of, for one that the table does not have."""
 
     @property
     def key(self) -> str:
@@ -138,34 +112,30 @@ class _Column:
 
     def templates(self, number: int, entity: str) -> list[Template]:
         """The ways to ask for it; `number` tells two columns apart whose names are alike."""
-        slug = re.sub(r"\W+", "_", self.name.casefold()).strip("_") or f"column_{number}"
+        called = self.called or self.name
+        slug = re.sub(r"\W+", "_", called.casefold()).strip("_") or f"column_{number}"
+        label, forms = forms_of(self.holds, words_of(called), entity)
         return [
             Template(
                 name=f"{slug}_{number}_{way}",
                 column=self.key,
-                label=_words(self.name),
+                label=label,
                 level=_LEVELS[about["form"]],
                 rel_tol=self.rel_tol if about["form"] == "lookup" else 0.0,
-                **{"rationale": _OF, **about, "prompts": _naming(about["prompts"], entity)},
+                **about,
             )
-            for way, about in _FORMS[self.holds].items()
+            for way, about in forms.items()
             if self.full or "qa" not in about.get("kinds", ()) or about["form"] != "reverse"
         ]
-
-
-def _words(column: str) -> str:
-    """A column's name in words; braces would be taken for words to fill in."""
-    return " ".join(re.sub(r"[_\s{}]+", " ", column).split()) or "value"
-
-
-def _naming(prompts: Sequence[str], entity: str) -> tuple[str, ...]:
-    return tuple(prompt.replace("{entity}", entity) for prompt in prompts)
 
 
 def _asked(
     frame: pl.DataFrame, given: dict[str, Values], entity: str, columns: Sequence[str] | None
 ) -> list[_Column]:
-    """The columns to ask for with what they hold; of those named by hand, each must be fit."""
+    """The columns to ask for with what they hold; of those named by hand, each must be fit.
+
+    What a question needs and the table has not is added to `given`: the order of dates, phrases for yes and no.
+    """
     found = []
     for column in columns or [c for c in frame.columns if c != entity]:
         holds = _holds(frame[column], given[column])
@@ -175,13 +145,25 @@ def _asked(
             raise DataError(
                 f"column {column!r} cannot be asked for",
                 got=str(frame.schema[column]),
-                allowed="two or more different values: short texts, numbers, or yes and no",
+                allowed="two or more different values: short texts, numbers, dates, or yes and no",
             )
         if holds and (columns or not _numbers_rows(column, given[column])):
-            tolerance = _tolerance(given[column]) if holds == "number" else 0.0
+            tolerance = _tolerance(given[column]) if holds in _NUMBERS else 0.0
             full = all(len(cell) == 1 for cell in given[column])
             found.append(_Column(column, holds, tolerance, full))
+        if holds == "date":
+            order = f"{column} in order"
+            given[order] = [tuple(str(_seconds(text)) for text in cell) for cell in given[column]]
+            found.append(_Column(order, "order", called=column))
+        said = phrases(words_of(column)) if holds == "boolean" else None
+        if said:
+            given[column] = [tuple(said[_is_no(text)] for text in cell) for cell in given[column]]
+            found[-1] = replace(found[-1], holds="phrase")
     return found
+
+
+def _is_no(text: str) -> bool:
+    return alike(text) in ("no", "false")
 
 
 def _numbers_rows(column: str, values: Values) -> bool:
@@ -190,7 +172,7 @@ def _numbers_rows(column: str, values: Values) -> bool:
 
 
 def _holds(series: pl.Series, values: Values) -> str:
-    """text | number | boolean, or "" for what cannot be asked for."""
+    """What `wording.forms_of` has words for, or "" for what cannot be asked for."""
     texts = [text for cell in values for text in cell]
     different = {alike(text) for text in texts}
     if len(different) < 2 or max(map(len, texts)) > LONGEST or series.dtype in _NESTED:
@@ -198,8 +180,38 @@ def _holds(series: pl.Series, values: Values) -> str:
     if series.dtype == pl.Boolean or different in _YES_NO:
         return "boolean"
     if series.dtype.is_numeric() or (_is_text(series.dtype) and all(map(_is_number, texts))):
+        return _number_kind([float(text) for text in texts])
+    if series.dtype.is_temporal() or _is_text(series.dtype):
+        return "date" if _dates(texts) else _text_kind(texts)
+    return _text_kind(texts)
+
+
+def _number_kind(numbers: Sequence[float]) -> str:
+    """number, or whole for what may be a count, or year for what may be one."""
+    if not all(number == int(number) and 0 <= number <= LARGE for number in numbers):
         return "number"
-    return "text"
+    return "year" if all(number in YEARS for number in numbers) else "whole"
+
+
+def _text_kind(texts: Sequence[str]) -> str:
+    """category for texts that several rows share."""
+    return "category" if 2 * len(set(texts)) <= len(texts) else "text"
+
+
+def _dates(texts: Sequence[str]) -> bool:
+    try:
+        return all(_DATE.match(text) and _seconds(text) is not None for text in texts)
+    except ValueError:
+        return False
+
+
+def _seconds(text: str) -> int:
+    """Seconds from the calendar's beginning to an ISO date, to put dates in order by; ValueError if it is none."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is not None:
+        raise ValueError("places in different zones have different dates at once")
+    clock = moment.hour * 3600 + moment.minute * 60 + moment.second
+    return moment.toordinal() * 86_400 + clock
 
 
 def _tolerance(values: Values) -> float:
@@ -212,6 +224,8 @@ def _is_text(kind: pl.DataType) -> bool:
     return kind in (pl.String, pl.Categorical, pl.Enum)
 
 
+_NUMBERS = ("number", "whole", "year")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]|$)")
 _NESTED = (pl.Struct, pl.Object, pl.Binary)
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
@@ -237,6 +251,8 @@ def _text(cell: Any) -> str:
         return ""
     if isinstance(cell, bool):
         return "true" if cell else "false"
+    if isinstance(cell, datetime) and cell.time() == time():
+        return cell.date().isoformat()
     if isinstance(cell, float) and cell == int(cell) and abs(cell) < 1e15:
         return str(int(cell))
     return " ".join(str(cell).split())
@@ -266,7 +282,8 @@ def _entity(given: dict[str, Values], name: str, asked: set[str]) -> str:
 def _names(values: Values) -> bool:
     texts = [cell[0] for cell in values if len(cell) == 1 and len(cell[0]) <= LONGEST]
     different = {alike(text) for text in texts}
-    return len(different) == len(values) and not all(map(_is_number, texts)) and len(values) > 1
+    plain = all(map(_is_number, texts)) or _dates(texts)
+    return len(different) == len(values) and not plain and len(values) > 1
 
 
 def _rows(
