@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchgen.errors import DataError, InputError, NotFound
 from benchgen.run.table import write_parquet
@@ -142,6 +145,24 @@ def test_filters_that_nobody_looked_at_for_long_are_forgotten(pages: RunPages) -
         pages.page(0, 1, Filters(repeat=repeat))
     assert len(pages._found) == pages_module.KEPT
     assert pages.page(0, 1, Filters(repeat=0)).total == 60
+
+
+@given(st.sets(st.integers(0, 100_000), max_size=60))
+def test_rows_far_apart_are_read_in_stretches_that_hold_them_all(places: set[int]) -> None:
+    ordered = sorted(places)
+    found = list(pages_module._stretches(ordered))
+    assert [place for stretch in found for place in stretch] == ordered
+    for stretch in found:
+        assert stretch[-1] - stretch[0] < 20_000
+        assert all(b - a < 1_000 for a, b in itertools.pairwise(stretch))
+
+
+def test_rows_far_apart_come_in_order(pages: RunPages, traces: list[Trace]) -> None:
+    """One reply of each of five row groups."""
+    places = pl.Series([3, 999, 1_000, 2_500, 4_799])
+    got = pages._at(places)
+    assert got["reply"].to_list() == [traces[place].reply for place in places]
+    assert got["key"].to_list() == [traces[place].key for place in places]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from benchgen.types import STATUSES, Question, Record
 ROWS = 25
 MOST_ROWS = 10_000
 """Of one page: more is what an export is for."""
-WINDOW = 50_000  # rows that are looked through for a text at once
+WINDOW = 20_000  # rows that are looked through for a text at once
 KEPT = 8  # filters whose places are kept: 4 bytes for each row that fits
 
 TRACE_COLUMNS = (
@@ -150,17 +150,18 @@ class RunPages:
         return Page(self._joined(self._at(places)), offset, total, more, found.looked)
 
     def _at(self, places: pl.Series) -> pl.DataFrame:
-        """The traces at these places: one slice for each stretch of a window, joined in order."""
-        slices = []
+        """The traces at these places: a slice for each stretch of them, joined in order.
+
+        One after the other: measured on 25 rows far apart in 1,000,000, `pl.collect_all` on the slices
+        took 30 times as long.
+        """
+        scan = self._scan.select(self._names)
+        found = [scan.head(0).collect()]
         for stretch in _stretches(places.to_list()):
             first, last = stretch[0], stretch[-1]
-            part = self._scan.select(self._names).slice(first, last - first + 1)
-            if len(stretch) < last - first + 1:
-                part = part.select(pl.all().gather([place - first for place in stretch]))
-            slices.append(part)
-        if not slices:
-            return self._scan.select(self._names).head(0).collect()
-        return pl.concat(pl.collect_all(slices))
+            part = scan.slice(first, last - first + 1).collect()
+            found.append(part[[place - first for place in stretch]])
+        return pl.concat(found)
 
     def _places(self, filters: Filters) -> _Found:
         found = self._found.get(filters)
@@ -227,11 +228,11 @@ class RunPages:
         return table.select([*SCHEMA, *(name for name in table.columns if name not in SCHEMA)])
 
 
-def _stretches(places: Sequence[int], gap: int = 1_000) -> Iterator[list[int]]:
-    """The places in runs of neighbours less than a row group apart."""
+def _stretches(places: Sequence[int], gap: int = 1_000, span: int = 20_000) -> Iterator[list[int]]:
+    """The places in runs of neighbours less than a row group apart, no run over `span` rows."""
     run: list[int] = []
     for place in places:
-        if run and place - run[-1] >= gap:
+        if run and (place - run[-1] >= gap or place - run[0] >= span):
             yield run
             run = []
         run.append(place)
