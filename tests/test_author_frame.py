@@ -129,7 +129,7 @@ def test_a_name_that_ends_in_a_unit_gives_it() -> None:
 def test_years_and_dates_are_asked_for_as_such() -> None:
     frame = pl.DataFrame(
         {
-            "town": ["a", "b", "c"],
+            "town": ["Ulm", "Bonn", "Kiel"],
             "founded": [1200, 1650, 1999],
             "burned": [1, 2, 3],
             "born": [date(1900, 1, 31), date(1899, 12, 1), date(1900, 2, 1)],
@@ -142,15 +142,15 @@ def test_years_and_dates_are_asked_for_as_such() -> None:
         for kind in ("mcq", "numeric" if column in ("founded", "burned") else "qa")
         for q in all_of(pack_from_frame(frame, "t", columns=[column]), kind, options=3)
     }
-    assert asked["In which year was b founded?"].target == 1650
-    assert asked["Which of these was founded first?"].target_text == "a"
-    assert "What is the burned of a?" in asked  # 1, 2 and 3 are no years
-    assert asked["On which date was a born?"].kind == "qa"
-    assert asked["On which date was a born?"].target == ["1900-01-31"]
-    assert asked["Which of these was born first?"].target_text == "b"
-    assert asked["Which of these was born last?"].target_text == "c"
-    assert asked["What is the fair of c?"].target == ["2025-01-01"]
-    assert asked["Which of these has the earliest fair?"].target_text == "b"
+    assert asked["In which year was Bonn founded?"].target == 1650
+    assert asked["Which of these was founded first?"].target_text == "Ulm"
+    assert "What is the burned of Ulm?" in asked  # 1, 2 and 3 are no years
+    assert asked["On which date was Ulm born?"].kind == "qa"
+    assert asked["On which date was Ulm born?"].target == ["1900-01-31"]
+    assert asked["Which of these was born first?"].target_text == "Bonn"
+    assert asked["Which of these was born last?"].target_text == "Kiel"
+    assert asked["What is the fair of Kiel?"].target == ["2025-01-01"]
+    assert asked["Which of these has the earliest fair?"].target_text == "Bonn"
     assert not any("in order" in prompt for prompt in asked)
 
 
