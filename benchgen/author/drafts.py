@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -22,10 +21,10 @@ from benchgen.author.file import (
     Imported,
     QuestionFile,
     read_file,
-    refers_to_positions,
 )
 from benchgen.author.files.frames import read_frame
 from benchgen.author.frame import pack_from_frame
+from benchgen.author.imported import as_name, draft_of, evaluation_of
 from benchgen.author.llm import Brief, LlmAuthor
 from benchgen.author.packs import Pack
 from benchgen.author.parts import Layout, Written, lay_out
@@ -35,9 +34,6 @@ from benchgen.author.write import (
     Draft,
     balance,
     check_count,
-    check_evaluation,
-    even,
-    fault,
     report_of,
     write,
 )
@@ -102,24 +98,7 @@ def _file(spec: BenchmarkConfig, taken: frozenset[str], pack: Pack | None) -> Dr
             if document
             else f"benchgen plan recipe=lora dataset={path}",
         )
-    check_count(len(found.questions))
-    evaluation = evaluation_of(spec)
-    for number, question in enumerate(found.questions, start=1):
-        if reason := fault(question, evaluation):
-            raise DataError(
-                f"{path.name}: question {number} cannot be used: {reason}",
-                got=question.prompt[:100],
-            )
-    questions = even(found.questions, refers_to_positions)
-    report = report_of(questions, ())
-    decisions = [*found.decisions, *(report["decisions"] if questions != found.questions else ())]
-    return Draft(
-        name=spec.name or _as_name(path.stem),
-        questions=questions,
-        evaluation=evaluation,
-        report={"decisions": decisions, "warnings": list(found.warnings)},
-        config=dataclasses.asdict(spec),
-    )
+    return draft_of(found, spec, path.name, path.stem)
 
 
 def read_source(spec: BenchmarkConfig) -> Imported:
@@ -147,10 +126,6 @@ def read_source(spec: BenchmarkConfig) -> Imported:
             language=spec.language,
         )
     )
-
-
-def _as_name(stem: str) -> str:
-    return re.sub(r"[^\w.-]+", "_", stem).strip("_.-")[:80] or "questions"
 
 
 def _procedural(spec: BenchmarkConfig, taken: frozenset[str], pack: Pack | None) -> Draft:
@@ -217,7 +192,7 @@ class Assignment:
                 f"for it, so it is a negation, an inference, or wrong (questions {', '.join(numbers)})"
             )
         return Draft(
-            name=self.spec.name or _as_name(self.brief.topic[:40]),
+            name=self.spec.name or as_name(self.brief.topic[:40]),
             questions=questions,
             evaluation=self.evaluation,
             rejected=tuple(written.rejected),
@@ -257,13 +232,6 @@ def assignment(spec: BenchmarkConfig) -> Assignment:
     )
     layout = lay_out(spec.count, spec.categories, spec.mix, spec.seed)
     return Assignment(spec, brief, layout, evaluation_of(spec), passages)
-
-
-def evaluation_of(spec: BenchmarkConfig) -> Evaluation:
-    """The config's evaluation, checked."""
-    evaluation = Evaluation(**dataclasses.asdict(spec.evaluation))
-    check_evaluation(evaluation)
-    return evaluation
 
 
 def _passages(spec: BenchmarkConfig) -> tuple[str, ...]:
