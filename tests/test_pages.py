@@ -246,6 +246,21 @@ def test_nothing_is_overwritten(table: pl.DataFrame, tmp_path: Path, form: str) 
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
+def test_a_file_that_another_process_wrote_meanwhile_stays(
+    table: pl.DataFrame, tmp_path: Path
+) -> None:
+    path = tmp_path / "out.csv"
+
+    def slow() -> Any:
+        yield table
+        path.write_text("theirs")
+
+    with pytest.raises(DataError, match="is there already"):
+        write_dataset(slow(), "csv", path)
+    assert path.read_text() == "theirs"
+    assert [p.name for p in tmp_path.iterdir()] == ["out.csv"]
+
+
 def test_what_fails_half_way_leaves_nothing(table: pl.DataFrame, tmp_path: Path) -> None:
     def torn() -> Any:
         yield table

@@ -469,6 +469,7 @@ def test_graded_values_are_tested_beside_the_share_right() -> None:
     assert got.rows[0].graded is not None
     assert got.rows[0].graded["mean"] == pytest.approx(sum(0.25 * (i % 3) for i in range(20)) / 20)
     assert got.differences()["measure"].to_list() == [RIGHT, VALUE]
+    assert got.rows[0].label.startswith("mean value 23.8 % (95 % interval ")
 
 
 def test_every_pair_of_many_runs_can_be_tested() -> None:

@@ -6,9 +6,10 @@ on which they differ: wins (only the second is right) and losses (only the first
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 from benchgen.compare import cautions
 from benchgen.compare.inference import (
@@ -122,7 +123,7 @@ def _row(run: RunView, part: str, keys: Iterable[str]) -> ScoreRow:
         strict=figures["strict"],
         by_status=figures["by_status"],
         trained_on=trained_on,
-        label=_label(run, trained_on, figures["questions"]),
+        label="; ".join(_labels(run, trained_on, figures)),
         link=run.link,
         repeats=figures["repeats"],
         graded=figures["graded"],
@@ -130,14 +131,20 @@ def _row(run: RunView, part: str, keys: Iterable[str]) -> ScoreRow:
     )
 
 
-def _label(run: RunView, trained_on: int, asked: int) -> str:
+def _labels(run: RunView, trained_on: int, figures: Mapping[str, Any]) -> Iterator[str]:
+    asked = figures["questions"]
     if run.is_reference:
-        return "reference: the author's worked answers, a ceiling and no model's achievement"
-    if not trained_on:
-        return ""
-    if trained_on == asked:
-        return "trained on these questions"
-    return f"trained on {trained_on} of these {asked} questions"
+        yield "reference: the author's worked answers, a ceiling and no model's achievement"
+    elif trained_on and trained_on == asked:
+        yield "trained on these questions"
+    elif trained_on:
+        yield f"trained on {trained_on} of these {asked} questions"
+    if figures["repeats"] > 1:
+        yield f"each question asked {figures['repeats']} times"
+    graded = figures["graded"]
+    if graded:
+        low, high = (f"{100 * end:.1f} %" for end in graded["ci"])
+        yield f"mean value {100 * graded['mean']:.1f} % (95 % interval {low} to {high})"
 
 
 def _twos(
