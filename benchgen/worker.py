@@ -18,7 +18,7 @@ from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.plan import gate
 from benchgen.records import Job, PlanRecord
 from benchgen.store import JobRow, ModelRow, PlanRow, cut_torn_line, now
-from benchgen.types import Plan, canonical, sha256
+from benchgen.types import Plan, json_line, sha256
 from benchgen.workspace import Workspace
 
 
@@ -74,7 +74,8 @@ def train(
     if plan.device["trainer"] == "unsloth":
         import unsloth  # noqa: F401 - must come before trl, transformers and peft
 
-    from benchgen.train.sft import SFTSettings, train_lora
+    from benchgen.train.settings import SFTSettings
+    from benchgen.train.sft import train_lora
 
     base = catalogue.find(workspace.store, plan.base["name"])
     settings = SFTSettings(**plan.hyperparameters)
@@ -82,7 +83,7 @@ def train(
     with (folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
 
         def write(row: dict[str, Any]) -> None:
-            file.write(canonical(row) + "\n")
+            file.write(json_line(row))
             file.flush()
             print(f"step {row['step']}: loss {row.get('loss', float('nan')):.4f}", flush=True)
 

@@ -270,7 +270,7 @@ def fields_of(module: str, name: str) -> dict[str, str]:
 
 def test_a_recipe_has_the_settings_that_the_trainer_has() -> None:
     """The plan hands them over by name; `name` is the recipe's own, `seed` comes from the top of the config."""
-    trainer = set(fields_of("train/sft.py", "SFTSettings"))
+    trainer = set(fields_of("train/settings.py", "SFTSettings"))
     recipe = {f.name for f in dataclasses.fields(config.RecipeConfig)}
     assert recipe - {"name"} == trainer - {"seed"}
     assert "seed" in trainer

@@ -23,10 +23,13 @@ from benchgen.errors import ConfigError, DataError, TrainingError  # noqa: E402
 from benchgen.models.chat import IGNORE  # noqa: E402
 from benchgen.models.embedded import embedded_model, file_sha256  # noqa: E402
 from benchgen.models.local import LocalModel  # noqa: E402
-from benchgen.train import sft  # noqa: E402
+from benchgen.train import encoding  # noqa: E402
 from benchgen.train.batches import Collator, pack, pad  # noqa: E402
 from benchgen.train.checkpoints import last_checkpoint, mark_whole  # noqa: E402
-from benchgen.train.sft import SFTSettings, train_lora  # noqa: E402
+from benchgen.train.job import TrainOutcome  # noqa: E402
+from benchgen.train.reporting import reporter  # noqa: E402
+from benchgen.train.settings import SFTSettings  # noqa: E402
+from benchgen.train.sft import train_lora  # noqa: E402
 from benchgen.types import Request  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -75,7 +78,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def losses(
     tiny: Path, out: Path, settings: SFTSettings = FAST, **options: Any
-) -> tuple[list[float], sft.TrainOutcome]:
+) -> tuple[list[float], TrainOutcome]:
     seen: list[dict[str, Any]] = []
     options = {"dtype": "float32", "threads": 1, **options}
     outcome = train_lora(tiny, ROWS, settings, out, on_metrics=seen.append, **options)
@@ -202,7 +205,8 @@ class TestResuming:
         script = (
             "import json, sys, time\n"
             "from pathlib import Path\n"
-            "from benchgen.train.sft import SFTSettings, train_lora\n"
+            "from benchgen.train.settings import SFTSettings\n"
+            "from benchgen.train.sft import train_lora\n"
             "base, out, log, rows, settings = sys.argv[1:]\n"
             "def write(row):\n"
             "    print(json.dumps(row), file=open(log, 'a'), flush=True)\n"
@@ -287,27 +291,27 @@ class TestRefusals:
         tokenizer = AutoTokenizer.from_pretrained(tiny)
         long = {**ROWS[0], "messages": [{"role": "user", "content": "word " * 200}]}
         overlong = {**ROWS[0], "completion": "word " * 200}
-        encoded = sft.encode_rows(tokenizer, [ROWS[0], long, overlong], 60)
+        encoded = encoding.encode_rows(tokenizer, [ROWS[0], long, overlong], 60)
         assert (len(encoded.rows), encoded.dropped, encoded.truncated) == (2, 1, 1)
         assert len(encoded.rows[1]["input_ids"]) == 60
         assert encoded.rows[1]["labels"][-1] == 2
 
     def test_rows_that_do_not_stop_or_hardly_teach(self) -> None:
         stops = frozenset({2})
-        endless = sft.EncodedRows([{"input_ids": [1, 5], "labels": [IGNORE, 5]}], 0, 0)
+        endless = encoding.EncodedRows([{"input_ids": [1, 5], "labels": [IGNORE, 5]}], 0, 0)
         with pytest.raises(DataError, match="stops"):
-            sft.check_rows(endless, stops)
-        thin = sft.EncodedRows(
+            encoding.check_rows(endless, stops)
+        thin = encoding.EncodedRows(
             [{"input_ids": [1] * 999 + [2], "labels": [IGNORE] * 999 + [2]}], 0, 0
         )
         with pytest.raises(DataError, match="supervised"):
-            sft.check_rows(thin, stops)
+            encoding.check_rows(thin, stops)
 
     def test_a_loss_that_is_not_a_number_stops_the_training(self) -> None:
         from types import SimpleNamespace
 
         with pytest.raises(TrainingError, match="step 7"):
-            sft._reporter(None).on_log(
+            reporter(None).on_log(
                 None, SimpleNamespace(global_step=7), None, logs={"loss": math.nan}
             )
 
@@ -325,7 +329,8 @@ def test_unsloth_gives_the_same_losses(tiny: Path, tmp_path: Path) -> None:
         "quiet_libraries()\n"
         "import unsloth\n"
         "from pathlib import Path\n"
-        "from benchgen.train.sft import SFTSettings, train_lora\n"
+        "from benchgen.train.settings import SFTSettings\n"
+        "from benchgen.train.sft import train_lora\n"
         "base, out, rows, settings = sys.argv[1:]\n"
         "seen = []\n"
         "outcome = train_lora(base, json.loads(rows), SFTSettings(**json.loads(settings)), Path(out),\n"
