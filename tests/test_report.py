@@ -24,6 +24,7 @@ from benchgen.compare.paired import compare_runs
 from benchgen.compare.report import (
     BenchmarkView,
     ReportView,
+    RunLine,
     benchmark_page,
     number,
     verdict,
@@ -549,6 +550,17 @@ def test_text_colours_reach_a_contrast_of_4_5_in_both_themes(written: Path) -> N
                 (luminance(colours[text]), luminance(colours[ground])), reverse=True
             )
             assert (light + 0.05) / (dark + 0.05) >= 4.5, (text, ground)
+
+
+def test_a_benchmark_lists_its_runs_with_their_own_intervals() -> None:
+    """Of a run with repeats the counts are of replies, and the interval is of questions."""
+    line = RunLine(7, "small", 60, 90, 90, 0.65, (0.41, 0.83), "runs/7/index.html")
+    page = benchmark_page(
+        BenchmarkView(1, "solar", "published", questions(3), Evaluation(), runs=(line,))
+    )
+    assert "60 / 90 / 90" in page
+    assert "41.0 to 83.0" in page
+    assert "65.0 %" in page
 
 
 def test_a_page_of_the_reference_says_what_it_is() -> None:

@@ -83,6 +83,9 @@ class RunLine:
     right: int
     scored: int
     asked: int
+    score: float | None
+    ci: tuple[float, float]
+    """As the run's own summary has them: with repeats they are not those of the counts."""
     link: str
 
 

@@ -11,7 +11,6 @@ from benchgen.compare.markup import Cell, Table, cut
 from benchgen.compare.plots import ANSWERS, answer_counts, percent
 from benchgen.compare.views import RunView, ScoreRow
 from benchgen.run.metrics import summary
-from benchgen.run.statistics import wilson
 from benchgen.types import LETTERS, Question, Trace
 
 KIND_NAMES = {
@@ -150,8 +149,7 @@ def run_lines(runs: Sequence[Any]) -> Table:
     """Finished runs of one benchmark: model, counts, score and interval, link."""
     rows = []
     for run in runs:
-        low, high = wilson(run.right, run.scored)
-        share = run.right / run.scored if run.scored else None
+        (low, high), share = run.ci, run.score
         counts = f"{run.right} / {run.scored} / {run.asked}"
         drawn = None if share is None else (low, share, high)
         interval = Cell(f"{100 * low:.1f} to {100 * high:.1f}", interval=drawn)

@@ -147,7 +147,8 @@ class Benchmark(Record):
         for row in self.place.store.all(RunRow, mine):
             model, s = self.place.store.get(ModelRow, row.model_id).name, row.summary
             link = str(self.place.path / RunRow.__tablename__ / str(row.id) / PAGE)
-            yield RunLine(row.id, model, s["right"], s["scored"], s["asked"], link)
+            counts, (low, high) = (s["right"], s["scored"], s["asked"]), s["ci"]
+            yield RunLine(row.id, model, *counts, s["score"], (low, high), link)
 
     def edit(self, number: int, **changes: Any) -> Benchmark:
         """Itself with question `number` (from 1) changed; of a published one a new draft, linked to it.
