@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchgen.author.files import words
 from benchgen.author.files.options import Offered
 from benchgen.author.files.source import Row, Source, alike, brief, normal, trimmed
 from benchgen.errors import DataError
@@ -30,7 +31,8 @@ SETTING = {
     "index1": "author.index_base=1",
 }
 _LETTER = re.compile(
-    r"(?:(?:option|choice|answer|antwort|ans|letter)[\s_:]*)?[(\[{]*([A-Za-z]|\d{1,2})[)\]}.:,]*",
+    rf"(?:(?:letter|{'|'.join((*words.OPTION_PREFIXES, *words.FOREIGN_PREFIXES))})[\s_:]*)?"
+    r"[(\[{]*([A-Za-z]|\d{1,2})[)\]}.:,]*",
     re.IGNORECASE,
 )
 _WITH_TEXT = re.compile(

@@ -41,11 +41,18 @@ _SCRIPTS = {
     "chinese": re.compile(r"[\u4e00-\u9fff\u3000-\u303f\uff01-\uff5e]"),
     "korean": re.compile(r"[\uac00-\ud7a3\u3000-\u303f\uff01-\uff5e]"),
 }
-_MULTIBYTE = {
-    **dict.fromkeys(("cp932", "shift_jis", "shift_jis_2004", "euc_jp", "euc_jis_2004"), "japanese"),
-    **dict.fromkeys(("gb18030", "gbk", "gb2312", "big5", "big5hkscs", "cp950"), "chinese"),
-    **dict.fromkeys(("cp949", "euc_kr", "johab"), "korean"),
+_COMMON = {
+    "japanese": frozenset("のにはをたがでてとしれさいるなもかすりらこま？。、"),
+    "chinese": frozenset(
+        "的一是不了在人有我他这個个们中来上大为為和国國地到以说時时要就出会可也你对生能哪下列什么"
+    ),
+    "korean": frozenset("이다는의가을에은로한고하지를도기어아시리사나자대스인그라무엇것수있"),
+    "cyrillic": frozenset("оеаинтсрвлкм"),
 }
+"""Characters that texts of a script are full of; in a wrong reading they are rare."""
+_EAST = {"cp932": "japanese", "euc_jp": "japanese", "gb18030": "chinese", "big5": "chinese"}
+_EAST |= {"cp949": "korean"}
+_CYRILLIC = ("cp1251", "koi8-r", "cp866", "iso8859-5")
 
 
 def refuse_binary(raw: bytes, source: Source) -> None:
@@ -149,11 +156,20 @@ def _guess(sample: bytes) -> str:
     plain = sum(65 <= byte <= 122 for byte in sample)
     if high < plain and _western(sample):
         return "cp1252"
-    multibyte = _multibyte(sample)
-    if multibyte:
-        return multibyte
-    fitting = [e for e in ("cp1251", "koi8-r", "cp866", "iso8859-5") if _cyrillic(sample, e)]
-    return fitting[0] if len(fitting) == 1 else ""
+    fitting = {e: script for e, script in _EAST.items() if _eastern(sample, e, script)}
+    fitting |= {e: "cyrillic" for e in _CYRILLIC if _cyrillic(sample, e)}
+    shares = sorted(
+        ((_common(sample, e, script), e) for e, script in fitting.items()), reverse=True
+    )
+    share, best = shares[0] if shares else (0.0, "")
+    rival = shares[1][0] if len(shares) > 1 else 0.0
+    return best if share > max(0.05, 1.5 * rival) else ""
+
+
+def _common(sample: bytes, encoding: str, script: str) -> float:
+    """The share of a script's common characters among those that are not ASCII."""
+    odd = [c for c in sample.decode(encoding, "ignore").casefold() if not c.isascii()]
+    return sum(c in _COMMON[script] for c in odd) / max(1, len(odd))
 
 
 def _western(sample: bytes) -> bool:
@@ -165,17 +181,21 @@ def _western(sample: bytes) -> bool:
     return odd <= _LETTERS | set(_WESTERN_SIGNS) and not _INSIDE_WORD.search(text)
 
 
-def _multibyte(sample: bytes) -> str:
-    """What charset-normalizer finds, if nearly all of it is in that encoding's script."""
-    from charset_normalizer import from_bytes
+def _eastern(sample: bytes, encoding: str, script: str) -> bool:
+    """Whether nearly all that is not ASCII is in the script."""
+    odd = [c for c in sample.decode(encoding, "ignore") if not c.isascii()]
+    fine = sum(map(bool, map(_SCRIPTS[script].match, odd)))
+    return bool(odd) and _decodes(sample, encoding) and fine > 0.9 * len(odd)
 
-    found = from_bytes(sample, cp_isolation=list(_MULTIBYTE)).best()
-    if found is None or found.encoding not in _MULTIBYTE:
-        return ""
-    text = sample.decode(found.encoding, "ignore")
-    odd = [c for c in text if not c.isascii()]
-    script = _SCRIPTS[_MULTIBYTE[found.encoding]]
-    return found.encoding if odd and sum(map(bool, map(script.match, odd))) > 0.9 * len(odd) else ""
+
+def _decodes(sample: bytes, encoding: str) -> bool:
+    try:
+        codecs.getincrementaldecoder(encoding)().decode(
+            sample
+        )  # the sample may end within a character
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _cyrillic(sample: bytes, encoding: str) -> bool:

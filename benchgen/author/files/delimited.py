@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchgen.author.files.headers import is_header, known, plain_name
+from benchgen.author.files.headers import is_header, known, plain_name, plays_a_part
 from benchgen.author.files.source import MAX_ROWS, Row, Source, Table, brief, missing, trimmed
 from benchgen.errors import DataError
 
@@ -160,7 +160,7 @@ def _header(
         above = lines[:index]
         if any(sum(not missing(c) for c in a.cells) > 2 for a in above):
             break
-        if is_header(cells, told):
+        if is_header(cells, told) and not _of_a_group(line, lines[index + 1 :], told):
             if above:
                 source.decide(f"the header is line {line.number}; {index} above it left out")
             return cells, lines[index + 1 :], False
@@ -174,6 +174,14 @@ def _header(
         return ["question", *letters, "answer"], lines, True
     first = [str(cell) if cell is not None else "" for cell in lines[0].cells]
     return first, lines[1:], False
+
+
+def _of_a_group(line: Line, below: Sequence[Line], told: Mapping[str, str]) -> bool:
+    """Whether the one name of a line stands over several columns that the next line names: a merged cell."""
+    if sum(not missing(cell) for cell in line.cells) > 1 or not below:
+        return False
+    names = [str(cell) for cell in below[0].cells if not missing(cell)]
+    return len(names) > 1 and is_header(names, told)
 
 
 def _mmlu_width(lines: Sequence[Line]) -> int:
@@ -199,7 +207,7 @@ def _names(
         first = seen.setdefault(plain, index) if plain else index
         if first == index:
             continue
-        if known(name) or len(plain) == 1 or name in told.values():
+        if plays_a_part(name) or len(plain) == 1 or name in told.values():
             raise source.wrong(
                 f"the column name '{name}' stands twice (duplicate): columns {first + 1} and {index + 1}",
                 got=names,

@@ -56,6 +56,8 @@ def _prompt(row: Row, layout: Layout, source: Source) -> str:
     value = row.get(column)
     if value is None:
         raise answer_missing(row, column, source, "question")
+    if isinstance(value, (list, tuple)) and len(value) == 1 and isinstance(value[0], (list, tuple)):
+        value = value[0]  # a list of turns, each a list of messages: one turn
     text = _turns(value, row, column, source) if isinstance(value, (list, tuple)) else value
     prompt = source.text(text, row, column)
     context = layout.get("context")

@@ -12,6 +12,11 @@ from benchgen.author.files.source import Source, Table, trimmed
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BRACKETED = re.compile(r"\s*[(\[{][^()\[\]{}]*[)\]}]\s*")
+_HINT = re.compile(
+    r"\s+[-–—:]\s+(?=(?:max|min|up to|at least|at most|optional|required|choose|select|pick|e\.?g|for example)\b).*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What a form tells whoever fills it in: 'Question - max 120 characters'."""
 _NO_WORD = re.compile(r"[\W_]+")
 _OPTION = re.compile(
     rf"(?:(?P<prefix>{'|'.join((*words.OPTION_PREFIXES, *words.FOREIGN_PREFIXES))})_?)?"
@@ -57,7 +62,7 @@ class Layout:
 
 def plain_name(header: str) -> str:
     """'Correct Answer (A-D):' and 'correctAnswer' both as 'correct_answer'; other scripts stay as they are."""
-    header = unicodedata.normalize("NFKC", trimmed(header))
+    header = _HINT.sub("", unicodedata.normalize("NFKC", trimmed(header)))
     header = header.replace("#", " no ") if len(header) > 1 else header.replace("#", "no")
     without = _BRACKETED.sub(" ", header).strip()
     header = _CAMEL.sub("_", without or header)
@@ -71,6 +76,12 @@ def known(header: str) -> bool:
         return False
     named = name in _STRONG or name in _WEAK or name in _FOREIGN or name in words.OTHER
     return named or bool(_OPTION.fullmatch(name) or _WRONG.fullmatch(name))
+
+
+def plays_a_part(header: str) -> bool:
+    """Whether a column of that name may be a part of a question: any but those of `words.OTHER` alone."""
+    name = plain_name(header)
+    return known(header) and (name in _STRONG or name in _WEAK or name not in words.OTHER)
 
 
 def is_header(cells: Sequence[str], told: Mapping[str, str]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+from benchgen.author.files.headers import known
 from benchgen.author.files.source import MAX_ROWS, Row, Source, Table, brief
 
 HOLDERS = frozenset(
@@ -173,17 +174,32 @@ def _rows(value: Any, source: Source) -> list[Row]:
 
 def _held(value: dict[str, Any], source: Source) -> Any:
     lists = {name: item for name, item in value.items() if _is_rows(item)}
-    if len(lists) == 1 and (len(value) == 1 or next(iter(lists)) in HOLDERS):
-        name, rows = next(iter(lists.items()))
-        source.decide(f"the rows are the list '{name}'")
-        return [r["row"] if set(r) >= {"row", "row_idx"} else r for r in rows]
+    held = [name for name in lists if name in HOLDERS] if len(value) > 1 else list(lists)
+    if len(held) == 1:
+        source.decide(f"the rows are the list '{held[0]}'")
+        others = [name for name in lists if name != held[0]]
+        if others:
+            source.decide(f"other lists, not read: {', '.join(map(repr, others))}")
+        return [r["row"] if set(r) >= {"row", "row_idx"} else r for r in lists[held[0]]]
     if len(lists) > 1 and set(lists) == set(value):
         raise source.wrong(
             "it holds several lists of rows",
             got=list(lists),
             next="save the one to import by itself",
         )
-    return _by_columns(value, source) or [value]
+    return _by_columns(value, source) or _by_ids(value, source) or [value]
+
+
+def _by_ids(value: dict[str, Any], source: Source) -> list[dict[str, Any]] | None:
+    """Rows of {"q1": {"question": …}, "q2": {…}}; None for anything else."""
+    rows = [row for row in value.values() if isinstance(row, dict) and row]
+    if len(rows) < 2 or len(rows) != len(value) or any(map(known, value)):
+        return None
+    shared = set(rows[0]).intersection(*rows[1:])
+    if not any(map(known, shared)):
+        return None
+    source.decide("the file holds an object an id: each is a row")
+    return [{"id": name, **row} for name, row in value.items()]
 
 
 def _is_rows(value: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from decimal import Decimal
 from typing import Any
 
@@ -25,6 +25,7 @@ _CHECKS: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
     "null": (type(None),),
 }
+_NAMES = ("name", "tool", "tool_name", "function_name")
 _ARGUMENTS = ("arguments", "args", "parameters", "input", "kwargs")
 
 
@@ -46,8 +47,10 @@ def tool_questions(
         asked, calls_value, column = _asked(row, layout, calls_column, source)
         fields = common(asked, layout, source, language)
         tools = _tools(row, tools_column, source)
+        names = {tool["function"]["name"] for tool in tools}
         calls = [
-            _call(item, row, column, source) for item in _calls(calls_value, row, column, source)
+            _call(_chosen(item, names, row, column, source), row, column, source)
+            for item in _calls(calls_value, row, column, source)
         ]
         proved = [_proved(call, tools, row, column, source) for call in calls]
         _storable({tools_column: tools, column: proved}, row, source)
@@ -208,11 +211,31 @@ def _calls(value: Any, row: Row, column: str, source: Source) -> list[Any]:
     return value
 
 
+def _chosen(item: Any, names: Set[str], row: Row, column: str, source: Source) -> Any:
+    """BFCL's {function: {argument: [every value that is right]}} as a call, where one value is right of each."""
+    if not isinstance(item, dict) or len(item) != 1 or not names & set(item):
+        return item
+    name, allowed = next(iter(item.items()))
+    if not isinstance(allowed, dict) or not all(isinstance(v, list) for v in allowed.values()):
+        return item
+    for key, values in allowed.items():
+        if len(values) != 1:
+            raise source.wrong(
+                f"the call to {name!r}: several values of the argument {key!r} are right, and a target here "
+                "has one (BFCL's ground truth)",
+                row=row,
+                column=column,
+                got=brief(values),
+                next="take the row out, or keep one value of each argument",
+            )
+    return {"name": name, "arguments": {key: values[0] for key, values in allowed.items()}}
+
+
 def _call(item: Any, row: Row, column: str, source: Source) -> dict[str, Any]:
     inner = item.get("function", item) if isinstance(item, dict) else None
     if isinstance(inner, str) and isinstance(item, dict):
         inner = {**item, "name": inner}
-    name = inner.get("name") if isinstance(inner, dict) else None
+    name = next((inner[k] for k in _NAMES if k in inner), None) if isinstance(inner, dict) else None
     if not isinstance(inner, dict) or not isinstance(name, str):
         raise source.wrong(
             "an expected call has no name",

@@ -46,7 +46,9 @@ STRONG: dict[str, tuple[str, ...]] = {
     "difficulty": _names("difficulty difficulty_level level hardness"),
     "language": _names("language lang locale"),
     "id": _names("id question_id qid uid"),
-    "tools": _names("tools functions available_tools available_functions tool_definitions"),
+    "tools": _names(
+        "tools functions function available_tools available_functions tool_definitions"
+    ),
     "calls": _names("""
         expected_calls expected_tool_calls tool_calls calls expected_call function_calls
         function_call gold_calls target_calls reference_calls
@@ -64,7 +66,9 @@ STRONG: dict[str, tuple[str, ...]] = {
 """Names that say what the column holds. The first of a role's names that a file has is the role's."""
 
 WEAK: dict[str, tuple[str, ...]] = {
-    "question": _names("prompt input instruction text q ctx goal sentence statement item user"),
+    "question": _names(
+        "prompt input instruction text q ques que ctx goal sentence statement item user"
+    ),
     "answer": _names("""
         target label gold key correct expected solution ideal ans a reference response
         output completion result value
@@ -139,5 +143,7 @@ OPTION_PREFIXES = _names("""
 FOREIGN_PREFIXES = _names("""
     antwort antwortmöglichkeit auswahl opción opcion respuesta réponse reponse choix
     proposition opzione risposta alternativa opção opcao resposta optie antwoord alternativ
-    вариант 选项 選項 選択肢 보기
+    вариант варіант odpowiedź opcja wariant odpověď možnost válasz válaszlehetőség seçenek şık cevap svar
+    svarsalternativ vaihtoehto mulighed variantă răspuns επιλογή lựa_chọn phương_án pilihan opsi خيار الخيار
+    אפשרות 选项 選項 選択肢 보기
 """)
