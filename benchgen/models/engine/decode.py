@@ -50,6 +50,10 @@ class Decoder:
 
     def replies(self, prompts: Sequence[tuple[Request, list[int]]]) -> Iterator[tuple[int, Reply]]:
         """(index into `prompts`, its reply), each once, as they finish."""
+        return ((row.index, reply) for row, reply in self.finished(prompts))
+
+    def finished(self, prompts: Sequence[tuple[Request, list[int]]]) -> Iterator[tuple[Row, Reply]]:
+        """(row, its reply), each once, as they finish; `row.tokens` are the ids, its end token too."""
         rows = [Row(i, request, ids) for i, (request, ids) in enumerate(prompts)]
         waiting, batch = self._grouped(rows), None
         while waiting or batch:
@@ -105,7 +109,7 @@ class Decoder:
 
     def _enter(
         self, batch: Batch | None, rows: list[Row], waiting: _Waiting
-    ) -> tuple[Batch, list[tuple[int, Reply]]]:
+    ) -> tuple[Batch, list[tuple[Row, Reply]]]:
         if waiting.start is None:
             waiting.start = self.network.start(rows[0].prompt[: waiting.shared])
         new, finished = self._prefill(rows, waiting.shared, waiting.start)
@@ -118,7 +122,7 @@ class Decoder:
     @torch.inference_mode()
     def _prefill(
         self, rows: list[Row], done: int, start: Start
-    ) -> tuple[Batch, list[tuple[int, Reply]]]:
+    ) -> tuple[Batch, list[tuple[Row, Reply]]]:
         """A batch of these rows with one token each, and the replies of those that end with it."""
         where = self.network.device
         cache = self.network.cache(start, len(rows))
@@ -139,13 +143,13 @@ class Decoder:
         return batch, self._take(batch, logits)
 
     @torch.inference_mode()
-    def _step(self, batch: Batch) -> list[tuple[int, Reply]]:
+    def _step(self, batch: Batch) -> list[tuple[Row, Reply]]:
         """One more token for every row; the replies of the rows that end with it, which then leave."""
         ids = torch.tensor([[row.tokens[-1]] for row in batch.rows], device=self.network.device)
         batch.mask = torch.cat([batch.mask, batch.mask.new_ones(len(batch.rows), 1)], dim=1)
         return self._take(batch, self.network.forward(ids, batch.mask, batch.cache)[:, -1])
 
-    def _take(self, batch: Batch, logits: torch.Tensor) -> list[tuple[int, Reply]]:
+    def _take(self, batch: Batch, logits: torch.Tensor) -> list[tuple[Row, Reply]]:
         best = logits.argmax(-1).tolist()
         finished, kept = [], []
         for i, row in enumerate(batch.rows):
@@ -154,7 +158,7 @@ class Decoder:
             if reply is None:
                 kept.append(i)
             else:
-                finished.append((row.index, reply))
+                finished.append((row, reply))
         if finished:
             batch.keep(kept)
         return finished
