@@ -1,4 +1,4 @@
-"""A base model with a fresh adapter, through peft or unsloth."""
+"""A base model with the adapter that is trained, fresh or an earlier one, through peft or unsloth."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchgen.errors import ConfigError, StateError
-from benchgen.models.engine.load import load_base
+from benchgen.models.engine.load import load_adapter, load_base
 from benchgen.train.job import Job
 from benchgen.train.settings import PROJECTIONS, SFTSettings, targets
 
@@ -29,17 +29,24 @@ def unsloth_first() -> None:
             ) from error
 
 
-def load_for_training(base: Path | str, job: Job, revision: str | None) -> tuple[Any, Any]:
-    """(model with a fresh adapter, tokenizer)."""
+def load_for_training(
+    base: Path | str, job: Job, revision: str | None, adapter: Path | None = None
+) -> tuple[Any, Any]:
+    """(model with a fresh adapter, or with the one in the folder `adapter` to be trained on, tokenizer).
+
+    An earlier adapter brings its own rank, alpha, dropout and targets; the settings' are then not read.
+    """
     from peft import LoraConfig, get_peft_model
     from transformers import set_seed
 
     settings = job.settings
     set_seed(settings.seed)
     if job.trainer == "unsloth":
-        return _load_unsloth(base, job, revision)
+        return _load_unsloth(base, job, revision, adapter)
     model, tokenizer, folder = load_base(base, job.place, revision)
     model.config.use_cache = False
+    if adapter is not None:
+        return load_adapter(model, adapter, trainable=True), tokenizer
     config = LoraConfig(
         base_model_name_or_path=str(folder),
         r=settings.r,
@@ -53,7 +60,9 @@ def load_for_training(base: Path | str, job: Job, revision: str | None) -> tuple
     return get_peft_model(model, config), tokenizer
 
 
-def _load_unsloth(base: Path | str, job: Job, revision: str | None) -> tuple[Any, Any]:
+def _load_unsloth(
+    base: Path | str, job: Job, revision: str | None, adapter: Path | None
+) -> tuple[Any, Any]:
     import torch
     from unsloth import FastLanguageModel
 
@@ -67,6 +76,12 @@ def _load_unsloth(base: Path | str, job: Job, revision: str | None) -> tuple[Any
         use_exact_model_name=True,
         random_state=settings.seed,
     )
+    checkpointing = "unsloth" if settings.gradient_checkpointing else False
+    if adapter is not None:
+        model = load_adapter(model, adapter, trainable=True)
+        # Its fused kernels, on a GPU; its CPU mode has none to put in.
+        patch = getattr(FastLanguageModel, "patch_peft_model", None)
+        return (patch(model, checkpointing) if patch else model), tokenizer
     names = targets(settings)
     model = FastLanguageModel.get_peft_model(
         model,
@@ -76,7 +91,7 @@ def _load_unsloth(base: Path | str, job: Job, revision: str | None) -> tuple[Any
         bias="none",
         target_modules=list(PROJECTIONS) if names == "all-linear" else names,
         layers_to_transform=_layers(settings, model.config.num_hidden_layers),
-        use_gradient_checkpointing="unsloth" if settings.gradient_checkpointing else False,
+        use_gradient_checkpointing=checkpointing,
         random_state=settings.seed,
     )
     return model, tokenizer

@@ -103,8 +103,8 @@ def load_base(
     return model.to(device.kind).eval(), tokenizer, folder
 
 
-def load_adapter(model: Any, adapter: Path) -> Any:
-    """The model with a LoRA adapter in front of its frozen weights, not merged."""
+def load_adapter(model: Any, adapter: Path, *, trainable: bool = False) -> Any:
+    """The model with a LoRA adapter in front of its frozen weights, not merged; `trainable` to train it on."""
     if not (adapter / "adapter_config.json").is_file():
         raise NotFound(
             "There is no adapter in that folder (no adapter_config.json)",
@@ -114,11 +114,12 @@ def load_adapter(model: Any, adapter: Path) -> Any:
     from peft import PeftModel
 
     try:
-        return PeftModel.from_pretrained(model, str(adapter), is_trainable=False).eval()
+        loaded = PeftModel.from_pretrained(model, str(adapter), is_trainable=trainable)
     except (OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
         raise ModelError(
             f"The adapter does not fit its base model: {error}", got=str(adapter)
         ) from error
+    return loaded if trainable else loaded.eval()
 
 
 def _folder(name: str, revision: str | None) -> Path:
