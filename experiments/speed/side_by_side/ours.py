@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
 from serve import serve
 
-from benchgen.models.chat import continuations
 from benchgen.models.local import LocalModel
 from benchgen.types import Request
 
@@ -17,20 +17,12 @@ def main(folder: str, dtype: str, threads: str) -> None:
     model = LocalModel(folder, name="ours", device="cpu", dtype=dtype, threads=int(threads))
 
     def score(rows: list[Any]) -> list[Any]:
-        # The contexts as they stand, without the chat template: so the other side has them.
-        plain, model.tokenizer.chat_template = model.tokenizer.chat_template, None
-        asked = [
-            continuations(
-                model.tokenizer,
-                Request(
-                    ({"role": "user", "content": ""},),
-                    opening=r["context"],
-                    choices=tuple(r["choices"]),
-                ),
-            )
-            for r in rows
-        ]
-        model.tokenizer.chat_template = plain
+        ids = functools.partial(model.tokenizer, add_special_tokens=False)
+        asked = []
+        for row in rows:  # without a chat template, as they stand: so the other side has them
+            prompt = ids(row["context"])["input_ids"]
+            whole = [ids(row["context"] + choice)["input_ids"] for choice in row["choices"]]
+            asked.append((prompt, [tokens[len(prompt) :] for tokens in whole]))
         found: list[Any] = [None] * len(rows)
         for index, reply in model.scorer.replies(asked):
             assert reply.likelihood is not None

@@ -128,6 +128,9 @@ def main(quick: bool) -> None:
     here = detect()
     cores = len(os.sched_getaffinity(0))
     dtypes = ["float32", *(["bfloat16"] if here.dtype == "bfloat16" else [])]
+    chosen = mixed_messages(
+        here.dtype, cores, 8 if quick else max(s["mixed"] for s in SIZES.values())
+    )
     rows: dict[str, Any] = {}
     for dtype in dtypes:
         for threads in sorted({1, cores}):
@@ -138,12 +141,7 @@ def main(quick: bool) -> None:
                 found = compare(ours, rival, "score", maker(sizes[name]))
                 rows[f"{dtype} {threads} {name}"] = found
                 print(dtype, threads, name, json.dumps(found), file=sys.stderr, flush=True)
-            messages = sorted(set(workloads.candidates(sizes["mixed"] * 6)))
-            lengths = [r["tokens"] for r in ours.ask("write", messages)["results"]]
-            chosen = workloads.mixed(
-                dict(zip(messages, lengths, strict=True)), sizes["mixed"], LONGEST
-            )
-            found = compare(ours, rival, "write", chosen)
+            found = compare(ours, rival, "write", chosen[: sizes["mixed"]])
             rows[f"{dtype} {threads} mixed"] = found
             print(dtype, threads, "mixed", json.dumps(found), file=sys.stderr, flush=True)
             ours.end()
@@ -161,6 +159,15 @@ def main(quick: bool) -> None:
         (HERE / "result.json").write_text(text)
     for name, ratio in result["ratios"].items():
         print(f"{name:28} {ratio:6.2f}")
+
+
+def mixed_messages(dtype: str, threads: int, n: int) -> list[str]:
+    """Messages whose answers' lengths are spread 1 to 8, in an order that mixes them."""
+    side = Side(sys.executable, "ours.py", dtype, threads)
+    messages = sorted(set(workloads.candidates(n * 6)))
+    lengths = [row["tokens"] for row in side.ask("write", messages)["results"]]
+    side.end()
+    return workloads.mixed(dict(zip(messages, lengths, strict=True)), n, LONGEST)
 
 
 def ratios(rows: dict[str, Any], dtypes: list[str], cores: int) -> dict[str, float]:

@@ -111,9 +111,9 @@ def sentences(n: int) -> list[dict[str, Any]]:
 def few_shot(n: int) -> list[dict[str, Any]]:
     """Four letters after five worked examples that all rows share: about 800 tokens."""
     rng = random.Random(3)
-    shots = "\n\n".join(f"{_lettered(rng, 5)} {rng.choice('ABCD')}" for _ in range(5))
+    shots = "\n\n".join(f"{_lettered(rng, 6)} {rng.choice('ABCD')}" for _ in range(5))
     return [
-        {"context": f"{shots}\n\n{_lettered(rng, 5)}", "choices": [" A", " B", " C", " D"]}
+        {"context": f"{shots}\n\n{_lettered(rng, 6)}", "choices": [" A", " B", " C", " D"]}
         for _ in range(n)
     ]
 
