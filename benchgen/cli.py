@@ -10,17 +10,21 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import sys
+from pathlib import Path
 from typing import Any
 
 from benchgen import __version__, config
-from benchgen.errors import BenchgenError, ConfigError
-from benchgen.verbs import Verb, asking, help_text, making, training
-from benchgen.verbs.jobs import as_job
+from benchgen.errors import BenchgenError, ConfigError, InputError
+from benchgen.types import plain_line
+from benchgen.verbs import VERBS, Verb, asking, help_text, making, training
+from benchgen.verbs.jobs import as_job, in_one_line
 from benchgen.verbs.line import parse
 
 ACTS = {**making.ACTS, **asking.ACTS, **training.ACTS}
 """{verb: what it does}."""
+INTERRUPTED = 130
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -30,33 +34,52 @@ def main(argv: list[str] | None = None) -> None:
 
 def run(argv: list[str]) -> int:
     """The exit code of one command line."""
-    if not argv or argv[0] in ("-h", "--help", "help") or {"-h", "--help"} & set(argv):
-        print(help_text(argv[0] if argv else ""))
-        return 0
-    if argv[0] in ("-V", "--version", "version"):
-        print(__version__)
-        return 0
     told = [a.lstrip("+").partition("=")[2] for a in argv if a.lstrip("+").startswith("output=")]
     as_json = bool(told) and told[-1].strip("'\"") == "json"
     try:
-        verb, overrides, multirun = parse(argv)
-        # composed first, so that bad config is refused before any folder is made
-        cfg = None if multirun else config.load(f"verb={verb.name}", *overrides)
-        if cfg is not None and (cfg.dry or not verb.makes):
-            _show(verb, cfg)
-        else:
-            as_job(verb, overrides, multirun, _show)
+        _do(argv)
+        if sys.stdout is not None:  # closed before we began
+            sys.stdout.flush()
         return 0
     except BenchgenError as error:
         return _fail(error, as_json)
     except BrokenPipeError:  # the reader of our output has gone: nothing left to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return 1
+    except KeyboardInterrupt as stop:
+        return _interrupted(str(stop), argv, as_json)
     except Exception as error:  # noqa: BLE001 - the last line of defence of a command
         return _fail_unexpected(error, as_json)
+
+
+def _do(argv: list[str]) -> None:
+    if not argv or argv[0] in ("-h", "--help", "help") or {"-h", "--help"} & set(argv):
+        print(help_text(next((a for a in argv if a in VERBS), "")))
+        return
+    if argv[0] in ("-V", "--version", "version"):
+        print(__version__)
+        return
+    verb, overrides, multirun = parse(argv)
+    _check_here()
+    # composed first, so that bad config is refused before any folder is made
+    cfg = None if multirun else config.load(f"verb={verb.name}", *overrides)
+    if cfg is not None and (cfg.dry or not verb.makes):
+        with in_one_line():
+            _show(verb, cfg)
+    else:
+        as_job(verb, overrides, multirun, _show)
+
+
+def _check_here() -> None:
+    """Nothing; InputError where the current folder was removed: relative paths mean nothing there."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise InputError(
+            "the current folder is gone",
+            allowed="a folder that exists",
+            next="cd to another folder",
+        ) from error
 
 
 def _show(verb: Verb, cfg: config.Config) -> None:
@@ -70,7 +93,7 @@ def _show(verb: Verb, cfg: config.Config) -> None:
     workspace = Workspace(cfg.workspace, user=cfg.user, on_convert=screen.convert)
     result = ACTS[verb.name](workspace, cfg, screen)
     if cfg.output == "json":
-        print(json.dumps(result, ensure_ascii=False, allow_nan=False), flush=True)
+        _print_json(result)
     else:
         screen.result(verb.name, result)
 
@@ -78,10 +101,15 @@ def _show(verb: Verb, cfg: config.Config) -> None:
 def _fail(error: BenchgenError, as_json: bool) -> int:
     if as_json:
         told = {key: _plain(value) for key, value in error.as_dict().items()}
-        print(json.dumps({"error": told}, ensure_ascii=False, allow_nan=False), flush=True)
+        _print_json({"error": told})
     else:
         print(f"benchgen: {_plain(error.message)}", file=sys.stderr)
     return error.exit_code
+
+
+def _print_json(result: Any) -> None:
+    """One line, for readers too that split lines at U+2028."""
+    print(plain_line(json.dumps(result, ensure_ascii=False, allow_nan=False)), flush=True)
 
 
 def _plain(value: Any) -> Any:
@@ -93,6 +121,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return value
     return str(value).encode("utf-8", "replace").decode()
+
+
+def _interrupted(line: str, argv: list[str], as_json: bool) -> int:
+    """130, as shells have it for Ctrl-C, after one line that says how to go on."""
+    where = [shlex.quote(a) for a in argv if a.startswith("workspace=")] if line else []
+    _fail(BenchgenError("stopped by the keyboard", next=" ".join([line, *where])), as_json)
+    return INTERRUPTED
 
 
 def _fail_unexpected(error: Exception, as_json: bool) -> int:

@@ -105,6 +105,15 @@ def beating(folder: Path) -> Iterator[None]:
         (folder / HEARTBEAT).unlink(missing_ok=True)
 
 
+@contextmanager
+def going_on(line: str) -> Iterator[None]:
+    """A KeyboardInterrupt in the block says how to go on: its text is that command line."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        raise KeyboardInterrupt(line) from stop
+
+
 def alive(folder: Path) -> bool:
     """Whether the process that last worked on this record still runs.
 

@@ -46,7 +46,7 @@ class Workspace:
         `on_convert(what, done, total)` is told how the embedded model's first conversion goes.
         """
         found = path or os.environ.get("BENCHGEN_WORKSPACE") or "workspace"
-        self.path = Path(found).expanduser().resolve()
+        self.path = here(found)
         self.user = user or config.user_name()
         self.store = Store(self.path / "benchgen.db")
         self.place = Place(self.path, self.store, self.user, on_convert)
@@ -115,6 +115,12 @@ class Workspace:
     def export_run(self, run: Run | int, path: str | Path) -> Path:
         """Path of the run written as a log of Inspect AI."""
         return exchange.export_run(self.place, run, path)
+
+    def export_dataset(
+        self, table: pl.DataFrame, path: str | Path, form: str, name: str = ""
+    ) -> Path:
+        """Path of a run dataset written as a new file: jsonl, csv, parquet, or a Hugging Face folder (hf)."""
+        return exchange.export_dataset(self.place, table, path, form, name)
 
     def import_bundle(self, path: str | Path) -> Benchmark:
         """A draft made of a Codabench bundle, or of a folder that `export` wrote in another form.
@@ -286,3 +292,16 @@ class Workspace:
         for one in found:
             one.check_finished()
         return found
+
+
+def here(path: str | Path) -> Path:
+    """The absolute path, `~` and links resolved; InputError where the current folder is gone."""
+    try:
+        return Path(os.path.expanduser(path)).resolve()  # noqa: PTH111 - `~nobody` stays as it is
+    except OSError as error:
+        raise InputError(
+            f"the workspace cannot be found: {error.strerror or error}",
+            got=str(path),
+            allowed="a folder that is there, or can be made",
+            next="cd to a folder that exists, or workspace=/an/absolute/PATH",
+        ) from error

@@ -239,7 +239,6 @@ BAD = [
     (["rescore", "run_id=1", "program=nope"], "latest"),
     (["rescore", "run_id=9"], "no run 9"),
     (["export", "benchmark_id=1", "format=zip", "path=b.zip"], "codabench"),
-    (["export", "benchmark_id=1", "path=absent/b.zip"], "absent"),
     (["import", "path=absent.zip"], "absent.zip"),
     (["import", "path=."], "cannot be read"),
 ]
@@ -274,7 +273,7 @@ def test_nothing_but_the_jobs_own_folder_is_ever_removed(tmp_path: Path) -> None
     thesis = tmp_path / "mine" / "run" / "x" / "thesis.txt"
     thesis.parent.mkdir(parents=True)
     thesis.write_text("years of work")
-    jobs._remove_jobs([thesis.parent])
+    jobs._remove_job(thesis.parent)
     assert thesis.exists()
 
 

@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any
 
 from benchgen.errors import BenchgenError, DataError, StateError, StoreError
-from benchgen.types import Evaluation, Question, canonical, sha256
+from benchgen.types import Evaluation, Question, json_line, sha256
 
 PROGRAM = Path(__file__).parent / "program"
 ENTRY = "score"
@@ -132,7 +132,7 @@ def write_questions(path: Path, questions: Sequence[Question]) -> str:
 
 def question_lines(questions: Iterable[Question]) -> str:
     """The text of a file of questions: what `parse_questions` reads."""
-    return "".join(canonical({"key": q.key, **q.to_dict()}) + "\n" for q in questions)
+    return "".join(json_line({"key": q.key, **q.to_dict()}) for q in questions)
 
 
 def read_questions(path: Path, sha: str | None = None) -> list[Question]:

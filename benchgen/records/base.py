@@ -12,6 +12,11 @@ from benchgen.errors import InputError
 from benchgen.store import Store
 
 PAGE = "index.html"
+DATABASE = "benchgen.db"
+KEPT = frozenset(
+    ("benchmarks", "writes", "runs", "models", "plans", "jobs", "reports", "hydra", "sweeps")
+)
+"""Folders of a workspace that hold records, and those of Hydra's jobs."""
 Convert = Callable[[str, int, int], None]
 """Told (what, done, total) of the embedded model's first conversion."""
 
@@ -24,6 +29,20 @@ class Place:
     store: Store
     user: str
     on_convert: Convert | None = None
+
+    def outside(self, path: Path) -> Path:
+        """The path itself, for a file of a person's own; InputError where records or job folders lie."""
+        resolved = path.expanduser().resolve() if str(path).startswith("~") else path.resolve()
+        inside = resolved.is_relative_to(self.path)
+        first = resolved.relative_to(self.path).parts[:1] if inside else ()
+        if inside and (not first or first[0] in KEPT or first[0].startswith(DATABASE)):
+            raise InputError(
+                f"{path} lies among the records of the workspace",
+                got=str(path),
+                allowed="a path outside its records",
+                next="path=NAME in a folder of your own",
+            )
+        return path
 
 
 class Record:

@@ -129,7 +129,14 @@ class Job(Record):
     def wait(
         self, on_metrics: Callable[[dict[str, Any]], None] | None = None, poll_s: float = 0.5
     ) -> Job:
-        """Itself, once it has ended; StateError with its last log lines if it failed."""
+        """Itself, once it has ended; StateError with its last log lines if it failed.
+
+        Interrupted, only the waiting ends: the job goes on.
+        """
+        with jobs.going_on(f"benchgen status job_id={self.id}"):
+            return self._waited(on_metrics, poll_s)
+
+    def _waited(self, on_metrics: Callable[[dict[str, Any]], None] | None, poll_s: float) -> Job:
         told = 0
         while True:
             state = self.state

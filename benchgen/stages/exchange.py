@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import polars as pl
+
 from benchgen.author.write import Draft, check_bundle
 from benchgen.benchmark import registry
 from benchgen.benchmark.bundle import read_bundle, write_bundle
@@ -12,6 +14,7 @@ from benchgen.benchmark.exchange.formats import read_any, write_as
 from benchgen.benchmark.exchange.inspect_log import write_inspect_log
 from benchgen.errors import InputError
 from benchgen.records import Benchmark, Place, Run
+from benchgen.rundata.export import write_dataset
 from benchgen.stages.freezing import freeze
 from benchgen.store import BenchmarkRow
 
@@ -20,6 +23,8 @@ FORMS: Mapping[str, str] = {
     "inspect": "inspect",
     "lm_eval": "lm_eval",
     "hf": "huggingface",
+    "csv": "csv",
+    "jsonl": "jsonl",
 }
 """What `export` can write, and what the exchange calls it."""
 _FOREIGN_NOTE = (
@@ -37,7 +42,7 @@ def export(
     scoring program that is not ours.
     """
     bench = Benchmark.of(place, benchmark)
-    path = Path(path)
+    path = place.outside(Path(path))
     if form not in FORMS:
         raise InputError(f"format={form} is not known", got=form, allowed=list(FORMS))
     if form == "codabench":
@@ -50,8 +55,14 @@ def export(
 def export_run(place: Place, run: Run | int, path: str | Path) -> Path:
     """Path of the run written as a log of Inspect AI."""
     run = Run.of(place, run)
-    write_inspect_log(run.log(), Path(path))
-    return Path(path)
+    return write_inspect_log(run.log(), place.outside(Path(path)))
+
+
+def export_dataset(
+    place: Place, table: pl.DataFrame, path: str | Path, form: str, name: str = ""
+) -> Path:
+    """Path of a run dataset written as jsonl, csv, parquet, or a Hugging Face folder (hf)."""
+    return write_dataset([table], form, place.outside(Path(path)), name)
 
 
 def import_bundle(place: Place, path: str | Path) -> Benchmark:

@@ -137,7 +137,8 @@ def resume(
     run = Run.of(place, run)
     if not _is_left(run, retry_errors):
         return run
-    with jobs.record_lock(run.folder), jobs.beating(run.folder):
+    line = f"benchgen resume run_id={run.id}"
+    with jobs.going_on(line), jobs.record_lock(run.folder), jobs.beating(run.folder):
         if not _is_left(run, retry_errors):  # by another process meanwhile
             return run
         started = time.monotonic()

@@ -105,7 +105,8 @@ def go_on(
     if write.row.state == "finished":
         return write
     task, hardware = assignment(write.spec), hardware or config.HardwareConfig()
-    with jobs.record_lock(write.folder), jobs.beating(write.folder):
+    line = f"benchgen resume write_id={write.id}"
+    with jobs.going_on(line), jobs.record_lock(write.folder), jobs.beating(write.folder):
         try:
             row = catalogue.find(place.store, write.spec.author.model)
             with loaded(place, row, hardware, {}) as model:

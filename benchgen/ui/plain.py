@@ -294,10 +294,17 @@ class Screen:
         self.out.print(table)
 
 
+class _Console(Console):
+    """Leaves a reader that has gone to the command line, which ends quietly."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def _console(stream: TextIO) -> Console:
     """As wide as the terminal; wide enough for tables where there is none."""
     width = None if stream is not None and stream.isatty() else WIDTH
-    return Console(file=stream, highlight=False, soft_wrap=False, width=width)
+    return _Console(file=stream, highlight=False, soft_wrap=False, width=width)
 
 
 def _path(value: Any) -> str:

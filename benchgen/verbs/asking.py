@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from benchgen import config
-from benchgen.errors import InputError
 from benchgen.verbs.given import Act, Result, need, one
 from benchgen.verbs.making import turn
 
@@ -78,25 +76,9 @@ def _dataset(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
     if cfg.format is None and cfg.path is None:
         return {**told, "data": table.to_dicts()}
     path = Path(need(cfg, "path"))
-    _write_table(table, cfg.format or path.suffix.lstrip("."), path)
-    return {**told, "path": str(path)}
-
-
-def _write_table(table: Any, form: str, path: Path) -> None:
-    import polars as pl
-
-    flat = table.with_columns(pl.col("choices").list.join(" | "))
-    writers: dict[str, Callable[[], Any]] = {
-        "jsonl": lambda: table.write_ndjson(path),
-        "parquet": lambda: table.write_parquet(path),
-        "csv": lambda: flat.write_csv(path),
-    }
-    if form not in writers:
-        raise InputError(f"format={form} is not known", got=form, allowed=sorted(writers))
-    try:
-        writers[form]()
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error}", got=str(path)) from error
+    form = cfg.format or path.suffix.lstrip(".")
+    name = f"run {run_id}, {mode}"
+    return {**told, "path": str(ws.export_dataset(table, path, form, name))}
 
 
 def _page(ws: Workspace, cfg: config.Config, run_id: int, mode: str) -> Result:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+import errno
+import itertools
 import logging
 import os
 import shutil
@@ -15,6 +18,12 @@ from benchgen import config
 from benchgen.errors import InputError
 from benchgen.verbs.words import Verb
 
+DISK = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
+    + (errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EEXIST, errno.ENOENT)
+)
+"""What a disk says that has no room, may not be written to, or holds something else there."""
+
 
 def as_job(
     verb: Verb,
@@ -24,10 +33,9 @@ def as_job(
 ) -> None:
     """Run a verb through Hydra: config saved in a job folder, sweeps by the configured launcher."""
     import hydra
-    from hydra.core.hydra_config import HydraConfig
 
+    check_keys(verb, overrides, multirun)
     config.register()
-    refused: list[Path] = []
     failures: list[Exception] = []
 
     def task(tree: Any) -> None:
@@ -35,33 +43,86 @@ def as_job(
             show(verb, config.validate(tree))
         except Exception as error:  # noqa: BLE001 - told after Hydra, which has words of its own
             failures.append(error)
-            if isinstance(error, InputError):
-                refused.append(Path(HydraConfig.get().runtime.output_dir))
 
     wrapped = hydra.main(
         version_base="1.3", config_path="pkg://benchgen.conf", config_name="config"
     )
-    command = [f"verb={verb.name}", *overrides, *(["-m"] if multirun else [])]
+    command = [f"verb={verb.name}", *overrides]
+    name = f"{datetime.datetime.now():%Y%m%d-%H%M%S-%f}"  # noqa: DTZ005 - a name that people read
+    # the job's folder by name, so that it is known what to take away where it is refused
+    command.append("-m" if multirun else f"hydra.run.dir='${{workspace}}/hydra/{verb.name}/{name}'")
     try:
-        with _hydras(command):
+        with in_one_line(), _hydras(command):
             wrapped(task)()
         if failures:
             raise failures[0]
     except InputError:
         if not multirun:  # of a sweep every job's folder stays, to show which one was refused
-            _remove_jobs(refused)
+            workspace = config.load(f"verb={verb.name}", *overrides).workspace
+            _remove_job(Path(workspace) / "hydra" / verb.name / name)
         raise
-    except hydra.errors.HydraException as error:
+
+
+@contextmanager
+def in_one_line() -> Iterator[None]:
+    """Errors of Hydra and of the disk as errors of ours; an OSError of a network is none of the disk."""
+    from hydra.errors import HydraException
+
+    try:
+        yield
+    except HydraException as error:
         raise config.explain(error) from error
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
+        if error.errno not in DISK:
             raise
         raise InputError(
             f"the workspace cannot be written: {error.strerror or error}",
             got=error.filename,
-            allowed="a folder that you may write to",
+            allowed="a folder that you may write to, on a disk with room",
             next="workspace=PATH, or BENCHGEN_WORKSPACE",
         ) from error
+
+
+def check_keys(verb: Verb, overrides: list[str], multirun: bool) -> None:
+    """Nothing; ConfigError, before anything is on disk, where a key stands in a model's settings.
+
+    Hydra keeps what was typed in the jobs' folders, so a sweep is looked through element by element.
+    """
+    for line in _elements(overrides) if multirun else [overrides]:
+        model = config.load(f"verb={verb.name}", *line).model
+        unset = config.ModelConfig()
+        if any(
+            getattr(model, f) != getattr(unset, f) for f in ("base_url", "api_key_env", "extra")
+        ):
+            from benchgen.models.endpoint import EndpointModel
+
+            EndpointModel(
+                name="any",
+                model="any",
+                base_url=model.base_url or "http://127.0.0.1/v1",
+                api_key_env=model.api_key_env,
+                extra=model.extra,
+            )
+
+
+def _elements(overrides: list[str]) -> Iterator[list[str]]:
+    """The overrides of each job that differs in its model; of other sweeps the first element stands."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    try:
+        parsed = OverridesParser.create().parse_overrides(overrides)
+    except HydraException as error:
+        raise config.explain(error) from error
+    choices = []
+    for override in parsed:
+        key = override.get_key_element()
+        values = [str(override.input_line)]
+        if override.is_sweep_override():
+            values = [f"{key}={value}" for value in override.sweep_string_iterator()]
+        is_model = key.lstrip("+~").partition(".")[0] == "model"
+        choices.append(values if is_model else values[:1])
+    return (list(line) for line in itertools.product(*choices))
 
 
 @contextmanager
@@ -84,14 +145,13 @@ def _hydras(command: list[str]) -> Iterator[None]:
             del os.environ["HYDRA_FULL_ERROR"]
 
 
-def _remove_jobs(folders: list[Path]) -> None:
+def _remove_job(folder: Path) -> None:
     """Leave nothing of a job that was refused: its folder, and the empty ones above it."""
-    for folder in folders:
-        if folder.parent.parent.name != "hydra":  # made by this command, and nothing but that
-            continue
-        shutil.rmtree(folder, ignore_errors=True)
-        for parent in list(folder.parents)[:3]:  # VERB, hydra, workspace
-            try:
-                parent.rmdir()
-            except OSError:
-                break
+    if folder.parent.parent.name != "hydra":  # made by this command, and nothing but that
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    for parent in list(folder.parents)[:3]:  # VERB, hydra, workspace
+        try:
+            parent.rmdir()
+        except OSError:
+            break
