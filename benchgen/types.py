@@ -65,6 +65,8 @@ def _plain(value: Any) -> Any:
 class Record:
     """`to_dict` and `from_dict` for a frozen dataclass; unknown fields of a newer file are an error."""
 
+    __slots__ = ()
+
     def to_dict(self) -> dict[str, Any]:
         """Its fields, records within them as dicts too; other values as they are, not copied."""
         names = self.__dataclass_fields__  # type: ignore[attr-defined]
@@ -231,7 +233,7 @@ class Model(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Trace(Record):
     """One question asked once. One line of `traces.jsonl`."""
 
@@ -268,6 +270,16 @@ class Estimate(Record):
     value: float
     unit: str
     basis: str
+    low: float | None = None
+    high: float | None = None
+    """Where so little is known that only a range can be told; `value` is then its geometric middle."""
+
+    @property
+    def words(self) -> str:
+        """The figure as a person reads it: about 40 s, or 10 to 900 s."""
+        if self.low is None or self.high is None:
+            return f"about {self.value:,.0f} {self.unit}"
+        return f"{self.low:,.0f} to {self.high:,.0f} {self.unit}"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from markupsafe import Markup
 from benchgen.compare.markup import CELL_LIMIT, Browser, clean, cut
 from benchgen.compare.tables import asked_text, outcome, target_text, trace_table
 from benchgen.compare.views import RunView
-from benchgen.run.metrics import latest
 from benchgen.types import Question, Trace
 
 ROW_LIMIT = 2_000
@@ -25,8 +24,7 @@ SHORTEST = 60  # characters of a text, however many rows there are
 
 def browser(view: RunView) -> Browser:
     """The view's first ROW_LIMIT replies; texts as long as MAX_BYTES allows, up to CELL_LIMIT characters."""
-    everything = latest(view.traces)
-    traces, total = everything[:ROW_LIMIT], len(everything)
+    traces, total = view.traces[:ROW_LIMIT], len(view.traces)
     limit = CELL_LIMIT
     data = _data(view.questions, traces, limit)
     while len(data.encode()) > MAX_BYTES and limit > SHORTEST:

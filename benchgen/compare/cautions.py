@@ -109,7 +109,7 @@ def _hashes(group: Sequence[RunView]) -> list[str]:
 
 
 def _subset(group: Sequence[RunView], common: int) -> list[str]:
-    most = max(len(outcomes(run.traces)) for run in group)
+    most = max(len(outcomes(run.verdicts)) for run in group)
     if common == most:
         return []
     ids = ", ".join(str(run.run_id) for run in group)
@@ -124,8 +124,8 @@ def of_training(runs: Sequence[RunView]) -> list[str]:
     """One line for each trained model without a held-out figure, with the offer of a sibling."""
     lines = []
     for run in runs:
-        seen_here = [r for r in runs if r.model == run.model and set(outcomes(r.traces)) & r.seen]
-        unseen = any(set(outcomes(r.traces)) - r.seen for r in runs if r.model == run.model)
+        seen_here = [r for r in runs if r.model == run.model and set(outcomes(r.verdicts)) & r.seen]
+        unseen = any(set(outcomes(r.verdicts)) - r.seen for r in runs if r.model == run.model)
         if run.is_reference or not seen_here or unseen:
             continue
         lines.append(

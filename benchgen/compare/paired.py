@@ -57,7 +57,7 @@ def compare_runs(
             _pair(a, b, part, keys, VALUE, seed)
             for part, keys in split
             for a, b in two
-            if any(is_graded(values(t for t in r.traces if t.key in set(keys))) for r in (a, b))
+            if any(is_graded(values(t for t in r.verdicts if t.key in set(keys))) for r in (a, b))
         ]
         warnings += cautions.of_group(group, len(common))
     if len(runs) > 1 and not pairs:
@@ -65,7 +65,7 @@ def compare_runs(
     warnings += cautions.of_pairs(pairs)
     warnings += cautions.of_training(runs)
     return Comparison(
-        rows=tuple(_row(run, "all", outcomes(run.traces)) for run in runs),
+        rows=tuple(_row(run, "all", outcomes(run.verdicts)) for run in runs),
         parts=tuple(parts),
         pairs=tuple(_adjusted(pairs)),
         warnings=tuple(dict.fromkeys(warnings)),
@@ -86,7 +86,7 @@ def _groups(runs: Sequence[RunView]) -> list[list[RunView]]:
     """Runs that share at least one question, directly or through another run, in the given order."""
     groups: list[tuple[set[str], list[RunView]]] = []
     for run in runs:
-        keys, members = set(outcomes(run.traces)), [run]
+        keys, members = set(outcomes(run.verdicts)), [run]
         apart = []
         for known, others in groups:
             if known & keys:
@@ -100,13 +100,13 @@ def _groups(runs: Sequence[RunView]) -> list[list[RunView]]:
 
 
 def _common_keys(group: Sequence[RunView]) -> tuple[str, ...]:
-    asked = [outcomes(run.traces) for run in group]
+    asked = [outcomes(run.verdicts) for run in group]
     return tuple(sorted(set(asked[0]).intersection(*asked[1:])))
 
 
 def _row(run: RunView, part: str, keys: Iterable[str]) -> ScoreRow:
     wanted = set(keys)
-    figures = summary([t for t in run.traces if t.key in wanted], run.questions)
+    figures = summary([t for t in run.verdicts if t.key in wanted], run.questions)
     trained_on = len(wanted & run.seen)
     return ScoreRow(
         run_id=run.run_id,
@@ -162,8 +162,8 @@ def _pair(
 ) -> Pair:
     read = outcomes if measure == RIGHT else values
     result = paired(
-        read(before.traces),
-        read(after.traces),
+        read(before.verdicts),
+        read(after.verdicts),
         keys,
         measure=measure,
         groups=_shared(before, keys),

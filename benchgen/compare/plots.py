@@ -20,7 +20,6 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from benchgen.compare.views import RunView, ScoreRow
-from benchgen.run.metrics import latest, summary
 from benchgen.types import STATUSES, Trace
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ def forest(rows: Sequence[ScoreRow]) -> Plot:
 
 def by_category(runs: Sequence[RunView]) -> Plot:
     """Score with its 95 % interval for each category and run, categories in groups."""
-    figures = [(run, summary(run.traces, run.questions)["by_category"]) for run in runs]
+    figures = [(run, run.figures["by_category"]) for run in runs]
     names = sorted({name for _, groups in figures for name in groups})
     step = len(runs) + 1
     rows = []
@@ -174,7 +173,7 @@ def by_category(runs: Sequence[RunView]) -> Plot:
 
 def by_status(runs: Sequence[RunView]) -> Plot:
     """What became of every answer: one stacked bar a run, in shares of the questions asked."""
-    counted = [(run, answer_counts(run.traces)) for run in runs]
+    counted = [(run, answer_counts(run.verdicts)) for run in runs]
     with _style():
         figure, axes = _canvas(0.42 * max(len(runs), 1) + 1.0, left=2.1, right=0.5, top=0.5)
         for place, (run, counts) in enumerate(counted):
@@ -259,7 +258,7 @@ def answer_counts(traces: Iterable[Trace]) -> Counter[str]:
             return "right"
         return "wrong" if trace.status not in ANSWERS else trace.status
 
-    return Counter(fate(trace) for trace in latest(traces))
+    return Counter({(trace.key, trace.repeat): fate(trace) for trace in traces}.values())
 
 
 def inline(plot: Plot) -> str:

@@ -404,7 +404,7 @@ def _example_section(view: ReportView) -> Section:
 
 def _differing(view: ReportView, pair: Pair, wanted: tuple[bool, bool]) -> list[str]:
     """Sorted keys of the pair's part on which baseline and run came out as `wanted`."""
-    runs = {run.run_id: outcomes(run.traces) for run in view.runs}
+    runs = {run.run_id: outcomes(run.verdicts) for run in view.runs}
     a, b = runs[pair.baseline], runs[pair.run]
     seen = frozenset().union(*(run.seen for run in view.runs))
     keys = sorted(key for key in a.keys() & b.keys() if _better(a[key], b[key]) == wanted)

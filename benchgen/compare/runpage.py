@@ -12,17 +12,17 @@ from benchgen.compare.markup import Cell, Page, Section, Table, to_html
 from benchgen.compare.plots import by_category, by_status, percent
 from benchgen.compare.report import score_words
 from benchgen.compare.views import RunView
-from benchgen.run.metrics import BREAKDOWNS, outcomes, summary
+from benchgen.run.metrics import BREAKDOWNS, outcomes
 
 
 def run_page(view: RunView) -> str:
     """The page as text; its only script is our own, named in the page's policy by its hash."""
     view = replace(view, link="")  # this is the page that it leads to
-    figures = summary(view.traces, view.questions)
+    figures = view.figures
     kind = tables.KIND_NAMES.get(view.model_kind, view.model_kind)
     lines = [f"{view.model} ({kind}) on {view.benchmark}: {score_words(figures)}."]
     lines += _more_words(figures)
-    trained_on = len(outcomes(view.traces).keys() & view.seen)
+    trained_on = len(outcomes(view.verdicts).keys() & view.seen)
     if view.is_reference:
         lines.append(
             "These replies are the author's own worked answers: a ceiling and a check of the "

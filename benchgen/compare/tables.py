@@ -10,7 +10,6 @@ from typing import Any
 from benchgen.compare.markup import Cell, Table, cut
 from benchgen.compare.plots import ANSWERS, answer_counts, percent
 from benchgen.compare.views import RunView, ScoreRow
-from benchgen.run.metrics import summary
 from benchgen.types import LETTERS, Question, Trace
 
 KIND_NAMES = {
@@ -61,7 +60,7 @@ def _score_cells(row: ScoreRow) -> tuple[Cell, ...]:
 
 def category_table(runs: Sequence[RunView]) -> Table:
     """Score by category, one column a run; all runs are of one benchmark."""
-    figures = [summary(run.traces, run.questions)["by_category"] for run in runs]
+    figures = [run.figures["by_category"] for run in runs]
     names = sorted({name for groups in figures for name in groups})
     empty = {"score": None, "right": 0, "scored": 0}
     rows = []
@@ -82,7 +81,7 @@ def status_table(runs: Sequence[RunView]) -> Table:
     """How many answers of each run were right, wrong, unusable (by status) or not measured."""
     rows = []
     for run in runs:
-        counts = answer_counts(run.traces)
+        counts = answer_counts(run.verdicts)
         name = f"{run.model} (ceiling)" if run.is_reference else run.model
         cells = (Cell(str(counts[name]), mark="" if counts[name] else "mute") for name in ANSWERS)
         ids = (Cell(name), Cell(str(run.run_id), link=run.link), Cell(run.benchmark))
@@ -93,11 +92,10 @@ def status_table(runs: Sequence[RunView]) -> Table:
 
 
 def trace_table(view: RunView, limit: int) -> Table:
-    """The first `limit` questions asked, each with its last reply and how it was scored."""
+    """The first `limit` replies and how each was scored."""
     questions = {question.key: question for question in view.questions}
-    traces = {trace.key: trace for trace in view.traces}
     rows = []
-    for trace in list(traces.values())[:limit]:
+    for trace in view.traces[:limit]:
         question = questions[trace.key]
         asked = asked_text(trace, question)
         mark = {True: "good", False: "bad", None: "mute"}[trace.correct]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import polars as pl
 
 from benchgen.compare.inference import PairedResult
+from benchgen.run.metrics import summary, verdicts
 from benchgen.types import Question, Record, Trace
 
 
@@ -26,7 +28,8 @@ class RunView:
     program_sha256: str
     evaluation_sha256: str
     questions: tuple[Question, ...]
-    traces: tuple[Trace, ...]
+    traces: Sequence[Trace]
+    """Perhaps read from the disk each time they are looked at: figures take `verdicts`."""
     seen: frozenset[str] = frozenset()
     """Keys of every question that the model or one it descends from was trained around."""
     link: str = ""
@@ -34,6 +37,16 @@ class RunView:
     """How it was run: limit, seed, repeats, sampling, dtype … as its record holds them."""
     version_of: int | None = None
     """The benchmark that this run's one is a changed copy of."""
+
+    @cached_property
+    def verdicts(self) -> list[Trace]:
+        """The traces without their texts."""
+        return verdicts(self.traces)
+
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        """`metrics.summary` of the run."""
+        return summary(self.verdicts, self.questions)
 
     @property
     def is_reference(self) -> bool:

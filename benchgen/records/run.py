@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -23,7 +24,7 @@ from benchgen.store import (
     file_sha256,
     write_jsonl,
 )
-from benchgen.types import Question
+from benchgen.types import Question, Trace
 
 
 def processing(done: int, total: int) -> str:
@@ -177,7 +178,8 @@ class Run(Record):
     def view(self, program: str | None = None) -> RunView:
         """The run as comparisons and pages need it, scored by its own program or by another one."""
         bench, model = self.benchmark, self.model.row
-        traces, sha = tuple(self.traces()), str(bench.row.program_sha256)
+        traces: Sequence[Trace] = self.traces()
+        sha = str(bench.row.program_sha256)
         if program is not None:
             other = self.rescore(program).other
             traces, sha = other.traces, other.sha256
