@@ -60,10 +60,21 @@ def checked(workspace: Workspace, record: PlanRecord) -> tuple[Plan, list[dict[s
     if sha256(rows) != plan.dataset["sha256"]:
         raise StateError("the training rows changed since the plan was made", next="plan again")
     base = catalogue.find(workspace.store, plan.base["name"])
-    folder = Path(catalogue.weights(base))
+    folder = Path(catalogue.weights(base, workspace.path))
     if folder.is_dir() and weights_fingerprint(folder) != plan.base["fingerprint"]:
         raise StateError("the base model changed since the plan was made", next="plan again")
+    adapter = earlier(workspace, plan)
+    if adapter and weights_fingerprint(adapter) != plan.base["adapter"]["fingerprint"]:
+        raise StateError("the adapter changed since the plan was made", next="plan again")
     return plan, rows
+
+
+def earlier(workspace: Workspace, plan: Plan) -> Path | None:
+    """The folder of the adapter that the plan starts from, whole and unchanged; None where it starts anew."""
+    if "adapter" not in plan.base:
+        return None
+    row = catalogue.find(workspace.store, plan.base["adapter"]["name"])
+    return catalogue.adapter_folder(row, workspace.path)
 
 
 def train(
@@ -88,7 +99,7 @@ def train(
             print(f"step {row['step']}: loss {row.get('loss', float('nan')):.4f}", flush=True)
 
         outcome = train_lora(
-            catalogue.weights(base),
+            catalogue.weights(base, workspace.path),
             rows,
             settings,
             folder,
@@ -97,6 +108,7 @@ def train(
             dtype=plan.device["dtype"],
             revision=plan.base["revision"],
             base_id=plan.base_model,
+            adapter=earlier(workspace, plan),
             on_metrics=write,
             resume=True,
         )
@@ -106,7 +118,8 @@ def train(
 def land(workspace: Workspace, job: Job, plan: Plan, outcome: dict[str, Any]) -> None:
     """Record the adapter as a model of the catalogue, and the job as finished, in one transaction."""
     store = workspace.store
-    parent = catalogue.record(store, catalogue.find(store, plan.base["name"]), workspace.user)
+    started = plan.base.get("adapter", plan.base)["name"]
+    parent = catalogue.record(store, catalogue.find(store, started), workspace.user)
     adapter = Path(outcome["adapter_path"])
     if not (adapter / "adapter_config.json").exists():
         raise TrainingError("training ended without an adapter")

@@ -189,6 +189,7 @@ class Workspace:
         self,
         recipe: str | config.RecipeConfig,
         *,
+        job: Job | int | None = None,
         run: Run | int | Sequence[Run | int] | None = None,
         mode: str = "failures",
         dataset: str | Path | None = None,
@@ -199,9 +200,13 @@ class Workspace:
         seed: int = 0,
         **settings: Any,
     ) -> PlanRecord:
-        """What a training would do, frozen under a hash; starts nothing. `settings` change the recipe."""
+        """What a training would do, frozen under a hash; starts nothing. `settings` change the recipe.
+
+        `job` is the one whose adapter recipe=continue trains further.
+        """
         wanted = planning.Wanted(
             recipe=recipe,
+            job=job,
             run=run,
             mode=mode,
             dataset=dataset,

@@ -143,7 +143,9 @@ def soak() -> Callable[..., None]:
 
 @pytest.fixture
 def base_folder(tmp_path: Path) -> Path:
-    """A model folder that can be planned with but not loaded: config and tokenizer, no weights."""
+    """A model folder that can be planned with but not loaded: config, tokenizer, and a file of no real weights."""
+    import numpy as np
+    from safetensors.numpy import save_file
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     folder = tmp_path / "tiny-base"
@@ -162,6 +164,7 @@ def base_folder(tmp_path: Path) -> Path:
         "tie_word_embeddings": True,
     }
     (folder / "config.json").write_text(json.dumps(config))
+    save_file({"model.norm.weight": np.ones(8, np.float32)}, folder / "model.safetensors")
     return folder
 
 

@@ -59,10 +59,10 @@ def test_the_word_for_a_name_from_the_catalogue_is_no_model(store: Store) -> Non
 
 
 @pytest.mark.parametrize("name", ["Qwen/Qwen2.5-0.5B-Instruct", "org/name", "a_b/c.d-e"])
-def test_a_hub_id_is_a_base(store: Store, name: str) -> None:
+def test_a_hub_id_is_a_base(store: Store, name: str, workspace_path: Path) -> None:
     row = catalogue.find(store, name)
     assert (row.kind, row.spec) == ("base", {"source": name, "revision": None})
-    assert catalogue.model_id(row) == catalogue.weights(row) == name
+    assert catalogue.model_id(row) == catalogue.weights(row, workspace_path) == name
 
 
 def test_a_local_folder_with_a_config_is_a_base(

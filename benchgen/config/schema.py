@@ -227,6 +227,8 @@ class Config:
     """edit: fields of the question with their new values."""
     replace: dict[str, Any] = field(default_factory=dict)
     """Maps given whole, by `own_maps`: Hydra would merge them into what a file says."""
+    given: list[str] = field(default_factory=list)
+    """plan: settings of the recipe that were typed, those at their default among them."""
     background: bool = False
     """create, resume with a model as author: write all of it in a process of its own."""
     write_id: int | None = None

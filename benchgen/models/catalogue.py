@@ -15,16 +15,17 @@ from typing import Any
 import sqlalchemy as sa
 
 from benchgen import config
-from benchgen.errors import ConfigError, NotFound
+from benchgen.errors import ConfigError, NotFound, StateError
 from benchgen.models.embedded import EMBEDDED_ID, EMBEDDED_NAME, embedded_model
 from benchgen.models.mock import FixedModel
 from benchgen.models.names import WHOLE, downloaded, match
 from benchgen.models.reference import ReferenceModel
-from benchgen.store import ModelRow, Store
+from benchgen.store import ModelRow, Store, file_sha256
 from benchgen.types import Model
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 TRAINABLE = ("base", "merged")
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
 UNNAMED = frozenset(("catalogue", "endpoint"))
 """Options of conf/model/ that are no model until they are given a name."""
 REMOTE = ("reference", "endpoint", "mock")
@@ -171,7 +172,9 @@ def base_of(store: Store, row: ModelRow) -> ModelRow:
 
 
 def model_id(row: ModelRow) -> str:
-    """The id that a plan and a card name: a Hugging Face id or the local folder."""
+    """The id that a plan and a card name: a Hugging Face id, the local folder, or a merged model's name."""
+    if row.kind == "merged":
+        return row.name
     source = str(row.spec.get("source", ""))
     return EMBEDDED_ID if source == "embedded" else source
 
@@ -183,7 +186,7 @@ def check_trainable(row: ModelRow) -> ModelRow:
             f"base_model={row.name} is an adapter: training would start again from its base",
             got=row.kind,
             allowed=TRAINABLE,
-            next="name the base itself",
+            next=f"recipe=continue job_id={row.job_id} trains it further; or name the base itself",
         )
     if row.kind not in TRAINABLE:
         raise ConfigError(
@@ -195,12 +198,45 @@ def check_trainable(row: ModelRow) -> ModelRow:
     return row
 
 
-def weights(row: ModelRow, on_progress: Any = None) -> str:
-    """The folder or hub id to load a base from; converts the embedded model the first time."""
-    source = str(row.spec["source"])
+def weights(row: ModelRow, workspace: Path, on_progress: Any = None) -> str:
+    """The folder or hub id to load a base from; converts the embedded model the first time.
+
+    NotFound where it was a folder of this machine, or a merged model's, that is gone.
+    """
+    if row.kind == "merged":
+        source = str(workspace / row.spec["folder"])
+    else:
+        source = str(row.spec["source"])
     if source == "embedded":
         return str(embedded_model(on_progress=on_progress))
+    if source.startswith("/") and not (Path(source) / "config.json").is_file():
+        raise NotFound(
+            f"the weights of model {row.name} are gone: there is no model in their folder",
+            got=source,
+            next="put the folder back where it was, or use another model",
+        )
     return source
+
+
+def adapter_folder(row: ModelRow, workspace: Path) -> Path:
+    """The folder of an adapter as it was trained; NotFound where it is gone, StateError where it changed."""
+    folder = workspace / str(row.spec["adapter"])
+    file = folder / ADAPTER_WEIGHTS
+    if not file.is_file() or not (folder / "adapter_config.json").is_file():
+        raise NotFound(
+            f"the adapter {row.name} is gone: its files are not in the workspace",
+            got=str(folder),
+            next=f"restore the folder of job {row.job_id}, or train it again",
+        )
+    found = file_sha256(file)
+    if found != row.spec["adapter_sha256"]:
+        raise StateError(
+            f"the adapter {row.name} was changed since it was trained",
+            got=found[:12],
+            allowed=[str(row.spec["adapter_sha256"])[:12]],
+            next=f"restore the folder of job {row.job_id}, or train it again",
+        )
+    return folder
 
 
 def load(
@@ -225,7 +261,7 @@ def load(
     adapter = row.spec.get("adapter")
     base = base_of(store, row)
     return LocalModel(
-        weights(base),
+        weights(base, workspace),
         name=row.name,
         adapter=workspace / adapter if adapter else None,
         revision=base.spec.get("revision"),

@@ -83,6 +83,10 @@ class Ask:
     """Ids of the runs that the rows were chosen from."""
     tokens_per_s: float | None = None
     """Trained tokens a second that an earlier job reached on this device, if there was one."""
+    adapter: Mapping[str, Any] | None = None
+    """The earlier adapter that is trained further: name, job, sha256, fingerprint."""
+    notes: tuple[str, ...] = ()
+    """What the plan has to say about how it came to its settings."""
 
 
 def make_plan(ask: Ask, base: Base, rows: Sequence[TrainingRow]) -> Plan:
@@ -100,7 +104,12 @@ def make_plan(ask: Ask, base: Base, rows: Sequence[TrainingRow]) -> Plan:
     return Plan(
         job_type=ask.job_type,
         base_model=base.id,
-        base={"name": base.name, "revision": base.revision, "fingerprint": base.fingerprint},
+        base={
+            "name": base.name,
+            "revision": base.revision,
+            "fingerprint": base.fingerprint,
+            **({"adapter": dict(ask.adapter)} if ask.adapter else {}),
+        },
         dataset={
             "source": ask.source,
             "mode": ask.mode,
@@ -117,7 +126,7 @@ def make_plan(ask: Ask, base: Base, rows: Sequence[TrainingRow]) -> Plan:
         },
         name=ask.name,
         estimates=estimates,
-        warnings=(*_warnings(ask.recipe, rows, lengths), *untold),
+        warnings=(*ask.notes, *_warnings(ask.recipe, rows, lengths), *untold),
         seen=tuple(sorted(ask.seen | base.seen)),
     )
 

@@ -166,6 +166,9 @@ def plan_settings(plan: Plan) -> list[tuple[str, Any]]:
         ("base_model", plan.base_model),
         ("model", plan.name),
     ]
+    if "adapter" in plan.base:
+        adapter = plan.base["adapter"]
+        rows.append(("adapter", f"{adapter['name']} of job {adapter['job']}"))
     for part in ("dataset", "hyperparameters", "device"):
         rows += [(f"{part}: {key}", value) for key, value in sorted(fields[part].items())]
     return rows

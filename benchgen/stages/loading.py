@@ -22,5 +22,6 @@ def loaded(
     kind = planner.choose_device(hardware).kind
     with jobs.device_lock(kind) if local else nullcontext():
         if local:
-            catalogue.weights(catalogue.base_of(place.store, row), place.on_convert)
+            base = catalogue.base_of(place.store, row)
+            catalogue.weights(base, place.path, place.on_convert)
         yield catalogue.load(place.store, row, place.path, hardware, answers)

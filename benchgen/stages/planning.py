@@ -14,10 +14,12 @@ from benchgen import config, jobs
 from benchgen.errors import ConfigError, StateError
 from benchgen.models import catalogue
 from benchgen.models.fingerprint import weights_fingerprint
+from benchgen.models.whole import check_folder
 from benchgen.plan import gate, planner
 from benchgen.records import Job, Place, PlanRecord, Run
 from benchgen.reports import tokens_trained
 from benchgen.rundata.rows import RunData, TrainingRow, rows_from_file, rows_from_runs
+from benchgen.stages import parents
 from benchgen.store import JobRow, ModelRow, PlanRow, write_json, write_jsonl
 from benchgen.types import Plan, sha256
 
@@ -26,9 +28,14 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a person asks of a training; `settings` change the recipe."""
+    """What a person asks of a training; `settings` change a recipe that is named.
+
+    Beside a whole recipe they say which of its values were asked for and are not just its defaults.
+    """
 
     recipe: str | config.RecipeConfig
+    job: Job | int | None = None
+    """recipe=continue: the job whose adapter is trained further."""
     run: Run | int | Sequence[Run | int] | None = None
     mode: str = "failures"
     dataset: str | Path | None = None
@@ -44,7 +51,13 @@ def plan(place: Place, wanted: Wanted) -> PlanRecord:
     """What a training would do, frozen under a hash; starts nothing."""
     recipe, base_model = wanted.recipe, wanted.base_model
     chosen = config.load_recipe(recipe, **wanted.settings) if isinstance(recipe, str) else recipe
-    from_run = chosen.name == "from_run"
+    goes_on = chosen.name == "continue"
+    parent = parents.parent_of(place, wanted.job, base_model) if goes_on else None
+    notes: list[str] = []
+    if parent is not None:
+        chosen, notes = parents.recipe_from(parent, chosen, wanted.settings)
+        base_model = str(parent.base.name)
+    from_run = chosen.name == "from_run" or (goes_on and wanted.run is not None)
     if from_run:
         runs = _runs(place, wanted.run)
         rows, seen = _rows_from(runs, wanted.mode)
@@ -54,7 +67,9 @@ def plan(place: Place, wanted: Wanted) -> PlanRecord:
     else:
         if wanted.dataset is None:
             raise ConfigError(
-                f"recipe={chosen.name} needs a dataset", next="dataset=FILE, or recipe=from_run"
+                f"recipe={chosen.name} needs a dataset",
+                next="dataset=FILE, or "
+                + ("run_id=1 mode=failures" if goes_on else "recipe=from_run"),
             )
         rows, seen, source = (
             rows_from_file(Path(wanted.dataset)),
@@ -67,17 +82,20 @@ def plan(place: Place, wanted: Wanted) -> PlanRecord:
             "the plan needs a base model", next="base_model=smollm2_135m or a Hugging Face id"
         )
     row = catalogue.check_trainable(catalogue.find(place.store, base_model))
+    how = "continue" if goes_on else wanted.mode if from_run else "lora"
     ask = planner.Ask(
-        job_type="from-run" if from_run else chosen.name,
+        job_type="from-run" if from_run and not goes_on else chosen.name,
         source=source,
         mode=wanted.mode if from_run else None,
-        name=_free_name(place, wanted.name, row.name, wanted.mode if from_run else "lora"),
+        name=_free_name(place, wanted.name, row.name, how),
         recipe=chosen,
         trainer=wanted.trainer,
         hardware=wanted.hardware,
         seed=wanted.seed,
-        seen=seen,
+        seen=seen | (catalogue.seen_keys(place.store, parent.row) if parent else set()),
         runs=ids,
+        adapter=parent.told() if parent else None,
+        notes=tuple(notes),
         tokens_per_s=_measured_speed(place, row, wanted.hardware),
     )
     return _record_plan(place, planner.make_plan(ask, _base(place, row), rows), rows)
@@ -156,8 +174,10 @@ def _base_of(runs: Sequence[Run]) -> str:
 
 
 def _base(place: Place, row: ModelRow) -> planner.Base:
-    source = catalogue.weights(row, place.on_convert)
+    source = catalogue.weights(row, place.path, place.on_convert)
     folder = Path(source) if Path(source).is_dir() else None
+    if folder is not None:
+        check_folder(folder, row.name)
     return planner.Base(
         name=row.name,
         id=catalogue.model_id(row),

@@ -40,6 +40,8 @@ class TrainOutcome(Record):
     batching: str
     resumed_at: int = 0
     """The step this process began after; 0 = it did them all."""
+    continued: dict[str, Any] | None = None
+    """Of a training that went on from an earlier adapter: `continuing.Continued`."""
 
 
 @dataclass(frozen=True)

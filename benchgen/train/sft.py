@@ -21,6 +21,7 @@ from benchgen.models.embedded import file_sha256
 from benchgen.models.engine.load import pick_device
 from benchgen.train.batches import Collator, packs_exactly
 from benchgen.train.checkpoints import last_checkpoint, save_adapter, write_json
+from benchgen.train.continuing import prove
 from benchgen.train.encoding import EncodedRows, check_rows, encode_rows
 from benchgen.train.job import Job, Metrics, TrainOutcome, peak_cuda
 from benchgen.train.loading import load_for_training, unsloth_first
@@ -42,12 +43,14 @@ def train_lora(  # noqa: PLR0913 - the worker's one call; keywords only
     threads: int | None = None,
     revision: str | None = None,
     base_id: str | None = None,
+    adapter: Path | None = None,
     on_metrics: Metrics | None = None,
     resume: bool = False,
 ) -> TrainOutcome:
     """Train a LoRA adapter of `base` on `rows` ({"messages", "completion"}); it lands in `out/adapter`.
 
     `base_id` is the name of the base to write into the adapter instead of a path of this machine.
+    `adapter` is the folder of an earlier one to go on from; that it does is proved before the first step.
     With `resume` a finished training returns its outcome and an unfinished one goes on at its last
     whole checkpoint; steps after that one are run, and reported to `on_metrics`, again.
     Raises ConfigError for a bad setting, DataError for rows that cannot be learned from, TrainingError
@@ -62,14 +65,15 @@ def train_lora(  # noqa: PLR0913 - the worker's one call; keywords only
         unsloth_first()
     began = time.monotonic()
     job = Job(settings, out, trainer, pick_device(device, dtype, threads), on_metrics)
-    model, tokenizer = load_for_training(base, job, revision)
+    model, tokenizer = load_for_training(base, job, revision, adapter)
     encoded = encode_rows(tokenizer, rows, settings.max_length)
     check_rows(encoded, stop_ids(model, tokenizer))
     collator = _collator(model, tokenizer, encoded, job)
     run = _trainer(model, tokenizer, encoded, collator, job)
+    continued = prove(run, adapter, settings.batch_size) if adapter else None
     start = last_checkpoint(out / "checkpoints") if resume else None
     losses = _run(run, out / "checkpoints", start)
-    adapter = save_adapter(run.model, out, base_id or str(base))
+    made = save_adapter(run.model, out, base_id or str(base))
     outcome = TrainOutcome(
         steps=int(run.state.global_step),
         rows_used=len(encoded.rows),
@@ -81,12 +85,13 @@ def train_lora(  # noqa: PLR0913 - the worker's one call; keywords only
         final_loss=losses[-1],
         peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         peak_cuda_bytes=peak_cuda(job.place),
-        adapter_path=str(adapter),
-        adapter_sha256=file_sha256(adapter / "adapter_model.safetensors"),
+        adapter_path=str(made),
+        adapter_sha256=file_sha256(made / "adapter_model.safetensors"),
         trainer=trainer,
         dtype=job.place.dtype,
         resumed_at=int(start.name.rsplit("-", 1)[1]) if start else 0,
         batching="padded" if collator.shared is None else "packed",
+        continued=continued.to_dict() if continued else None,
     )
     write_json(done, outcome.to_dict())
     shutil.rmtree(out / "checkpoints", ignore_errors=True)

@@ -160,6 +160,9 @@ class Screen:
         parts = ("dataset", "hyperparameters", "device")
         flat = {k: v for k, v in result.items() if k not in (*parts, "base", "estimates")}
         flat["model"] = flat.pop("name")
+        if "adapter" in result["base"]:
+            adapter = result["base"]["adapter"]
+            flat["adapter"] = f"{adapter['name']} of job {adapter['job']}"
         for part in parts:
             flat |= {f"{part}: {key}": value for key, value in result[part].items()}
         for name, told in result["estimates"].items():

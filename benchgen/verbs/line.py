@@ -9,7 +9,7 @@ from benchgen.verbs.words import VERBS, Verb
 
 LAUNCHING = ("hydra/launcher", "hydra/sweeper", "hydra.launcher.", "hydra.sweeper.")
 """What of Hydra's own config a command line may set: how a sweep is launched, not where it writes."""
-OWN = ("verb", "replace")
+OWN = ("verb", "replace", "given")
 """Settings that the command line fills itself."""
 
 
@@ -34,7 +34,16 @@ def parse(argv: list[str]) -> tuple[Verb, list[str], bool]:
             allowed=[v.name for v in VERBS.values() if v.makes],
         )
     overrides = [as_typed(override, multirun) for override in name_models(overrides, multirun)]
+    if verb.name == "plan":
+        overrides += _given(overrides)
     return verb, config.own_maps(blank_under_author(overrides)), multirun
+
+
+def _given(overrides: list[str]) -> list[str]:
+    """`given=[…]` with the settings of the recipe that were typed: what is as in an earlier job is not."""
+    keys = [override.lstrip("+").partition("=")[0] for override in overrides]
+    typed = sorted({key.removeprefix("recipe.") for key in keys if key.startswith("recipe.")})
+    return [f"given=[{','.join(map(quoted, typed))}]"] if typed else []
 
 
 def _check_override(override: str, verb: Verb) -> None:

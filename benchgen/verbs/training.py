@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 
 def _plan(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    typed = {name: getattr(cfg.recipe, name) for name in cfg.given if name != "name"}
     record = ws.plan(
         cfg.recipe,
+        job=cfg.job_id,
         run=cfg.run_id,
         mode=cfg.mode or "failures",
         dataset=cfg.dataset,
@@ -24,6 +26,7 @@ def _plan(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
         trainer=cfg.trainer.name,
         hardware=cfg.hardware,
         seed=cfg.seed,
+        **typed,
     )
     return record.summary()
 

@@ -131,7 +131,7 @@ VERB_KEYS = {
     "status": "run_id job_id write_id",
     "resume": "run_id retry_errors job_id write_id background",
     "dataset": "run_id mode rows offset format path",
-    "plan": "run_id mode dataset base_model name seed",
+    "plan": "run_id mode dataset base_model job_id name seed",
     "confirm": "plan_id answer",
     "logs": "job_id write_id lines",
     "stop": "job_id",
