@@ -18,7 +18,7 @@ from typing import Any
 from benchgen import __version__, config
 from benchgen.errors import BenchgenError, ConfigError, InputError
 from benchgen.types import plain_line
-from benchgen.verbs import VERBS, Verb, asking, help_text, making, training
+from benchgen.verbs import Verb, asking, help_text, making, training
 from benchgen.verbs.jobs import as_job, in_one_line
 from benchgen.verbs.line import parse
 
@@ -54,7 +54,8 @@ def run(argv: list[str]) -> int:
 
 def _do(argv: list[str]) -> None:
     if not argv or argv[0] in ("-h", "--help", "help") or {"-h", "--help"} & set(argv):
-        print(help_text(next((a for a in argv if a in VERBS), "")))
+        asked = [a for a in argv if a not in ("-h", "--help", "help")]
+        print(help_text(asked[0] if asked else ""))
         return
     if argv[0] in ("-V", "--version", "version"):
         print(__version__)

@@ -337,6 +337,21 @@ def test_every_verb_has_an_action_and_help() -> None:
         assert set(keys.split()) <= known & set(verbs.KEYS), verb
 
 
+def test_a_verbs_help_tells_its_own_keys_defaults_an_example_and_where_the_rest_is() -> None:
+    for verb in verbs.VERBS:
+        told = verbs.help_text(verb)
+        assert "\nExample: benchgen " + verb in told
+        assert "workspace=PATH" in told
+        for key in verbs.VERB_KEYS.get(verb, "").split():
+            assert key in told
+        assert ("experiment=" in told) == (verb == "loop")
+    assert "lines         at most so many lines (default: 20)" in verbs.help_text("logs")
+    assert "recipe=from_run|" not in verbs.help_text("run")
+    assert "(default: smollm2_135m)" in verbs.help_text("run")
+    assert "recipe.max_steps" in verbs.help_text("recipe")
+    assert "(default: -1)" in verbs.help_text("recipe")
+
+
 def test_catalogue_names_are_understood_as_models() -> None:
     assert line.name_models(["model=reference"]) == ["model=reference"]
     assert line.name_models(["model=Qwen/Qwen2.5-0.5B"]) == [

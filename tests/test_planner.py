@@ -221,10 +221,22 @@ def test_every_estimate_says_what_it_rests_on(base: planner.Base) -> None:
     assert not plan.warnings
 
 
+def test_before_a_job_was_measured_here_the_time_is_a_wide_range(base: planner.Base) -> None:
+    time = planner.make_plan(ask(recipe={"max_steps": 10**7}), base, rows(16)).estimates["seconds"]
+    assert "not measured yet on this machine: its first steps measure it" in time.basis
+    assert time.low is not None
+    assert time.high is not None
+    assert time.low * 50 < time.high
+    assert time.low < time.value < time.high
+    assert time.words == f"{time.low:,.0f} to {time.high:,.0f} s"
+
+
 def test_a_measured_speed_replaces_the_rule_of_thumb(base: planner.Base) -> None:
     told = planner.make_plan(ask(tokens_per_s=64.0), base, rows(16)).estimates
     assert told["seconds"].value == pytest.approx(told["tokens"].value / 64, abs=0.1)
     assert "64 tokens a second" in told["seconds"].basis
+    assert told["seconds"].low is None
+    assert told["seconds"].words.startswith("about ")
 
 
 def test_rows_that_are_too_long_are_counted_and_warned_of(base: planner.Base) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from benchgen import config
+from benchgen import config, jobs
 from benchgen.errors import ConfigError, InputError, NotFound, StateError, StoreError
 from benchgen.records import Benchmark, Run
-from benchgen.store import RunRow
+from benchgen.store import JobRow, RunRow, write_jsonl
 from benchgen.types import sha256
 from benchgen.workspace import Workspace
 
@@ -282,3 +282,28 @@ def test_lists_have_one_row_a_record(ws: Workspace, run: Run) -> None:
     assert ws.runs().select("model", "right", "asked").rows() == [("reference", 10, 10)]
     assert {"reference", "smollm2_135m"} <= set(ws.models()["name"])
     assert ws.plans().is_empty()
+
+
+def test_a_running_job_tells_the_time_left_by_its_own_steps(
+    ws: Workspace, run: Run, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = ws.plan("from_run", run=run, mode="distill", base_model=base, max_steps=20)
+    monkeypatch.setattr("benchgen.jobs.spawn", lambda *a: 0)
+    job = ws.confirm(plan, "yes")
+    ws.store.change(JobRow, job.id, state="running")
+    jobs.beat(job.folder)
+    rows = [{"step": 1, "loss": 1.0, "seconds": 50.0}]
+    write_jsonl(job.folder / "metrics.jsonl", rows)
+    assert "seconds_left" not in job.status()
+    rows += [{"step": s, "loss": 1.0, "seconds": 3.0 * s} for s in (5, 6, 8)]  # resumed at 4
+    write_jsonl(job.folder / "metrics.jsonl", rows)
+    assert job.status()["seconds_left"] == 36
+
+
+def test_a_benchmarks_page_links_the_runs_that_have_a_page(ws: Workspace, run: Run) -> None:
+    page = Path(run.benchmark.link)
+    assert 'href="../../runs/1/index.html"' in page.read_text()
+    assert (page.parent / "../../runs/1/index.html").is_file()
+    Path(run.link).unlink()
+    run.benchmark.write_page()
+    assert "runs/1" not in page.read_text()

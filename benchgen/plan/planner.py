@@ -23,6 +23,8 @@ TEMPLATE_TOKENS = 5
 """Tokens that a chat template adds to a message, about: turn marks, role, line ends."""
 FLOPS = {"float32": 5e10, "bfloat16": 4e11, "float16": 4e11}
 """Rule of thumb for two CPU cores, in operations a second; a measured speed replaces it."""
+FASTER, SLOWER = 5.0, 20.0
+"""How far machines were found from the rule of thumb: many cores, and cores without matrix units."""
 TRAINERS = ("auto", "trl", "unsloth")
 BATCHINGS = ("auto", "packed", "padded")
 SCHEDULERS = ("linear", "cosine", "constant", "constant_with_warmup")
@@ -250,8 +252,14 @@ def _seconds(ask: Ask, device: Device, parameters: int, tokens: int) -> Estimate
         basis = f"{ask.tokens_per_s:.0f} tokens a second in the last job on this device"
         return Estimate(round(tokens / ask.tokens_per_s, 1), "s", basis)
     flops = FLOPS[device.dtype] * (50 if device.kind == "cuda" else 1)
-    basis = f"4 operations a parameter and token at {flops:.0e} a second (rule of thumb)"
-    return Estimate(round(4 * parameters * tokens / flops, 1), "s", basis)
+    seconds = 4 * parameters * tokens / flops
+    low, high = seconds / FASTER, seconds * SLOWER
+    basis = (
+        "not measured yet on this machine: its first steps measure it "
+        f"(rule of thumb: 4 operations a parameter and token, {flops / SLOWER:.0e} to "
+        f"{flops * FASTER:.0e} a second)"
+    )
+    return Estimate(round(math.sqrt(low * high), 1), "s", basis, round(low, 1), round(high, 1))
 
 
 def _warnings(

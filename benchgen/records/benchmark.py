@@ -146,7 +146,8 @@ class Benchmark(Record):
         mine = sa.and_(RunRow.benchmark_id == self.id, RunRow.state == "finished")
         for row in self.place.store.all(RunRow, mine):
             model, s = self.place.store.get(ModelRow, row.model_id).name, row.summary
-            link = str(self.place.path / RunRow.__tablename__ / str(row.id) / PAGE)
+            page = Path(RunRow.__tablename__) / str(row.id) / PAGE  # seen from this one's own page
+            link = f"../../{page}" if (self.place.path / page).is_file() else ""
             counts, (low, high) = (s["right"], s["scored"], s["asked"]), s["ci"]
             yield RunLine(row.id, model, *counts, s["score"], (low, high), link)
 

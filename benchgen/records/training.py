@@ -46,7 +46,7 @@ class PlanRecord(Record):
         plan = self.plan
         rows = [{"setting": k, "value": str(v), "basis": ""} for k, v in plan_settings(plan)]
         rows += [
-            {"setting": f"estimated {k}", "value": f"{e.value:,.0f} {e.unit}", "basis": e.basis}
+            {"setting": f"estimated {k}", "value": e.words.removeprefix("about "), "basis": e.basis}
             for k, e in plan.estimates.items()
         ]
         rows += [{"setting": "warning", "value": w, "basis": ""} for w in plan.warnings]
@@ -95,6 +95,8 @@ class Job(Record):
         steps = [m for m in metrics if "loss" in m]
         if steps:
             told |= {"step": steps[-1]["step"], "loss": steps[-1]["loss"]}
+        if state == "running" and (left := self._seconds_left(steps)) is not None:
+            told["seconds_left"] = left
         if state == "finished":
             model = self.model
             told |= {"model": model.row.name if model else None, **row.result}
@@ -103,6 +105,21 @@ class Job(Record):
         if state in ("failed", "stopped"):
             told["next"] = f"benchgen resume job_id={self.id}"
         return told
+
+    def _seconds_left(self, steps: list[dict[str, Any]]) -> int | None:
+        """By the speed of the steps since it was last begun; None before two of them are done."""
+        last = steps[-1:]
+        for row in reversed(steps[:-1]):
+            if "seconds" not in row or row["seconds"] >= last[0].get("seconds", 0):
+                break  # an earlier process's clock
+            last.insert(0, row)
+        if len(last) < 2:
+            return None
+        spent = last[-1]["seconds"] - last[0]["seconds"]
+        plan = self.place.store.get(PlanRow, self.row.plan_id).plan
+        total = plan["estimates"]["steps"]["value"]
+        done = last[-1]["step"] - last[0]["step"]
+        return round(spent / done * max(0, total - last[-1]["step"])) if done > 0 else None
 
     def resume(self) -> Job:
         """Itself, started again from its last checkpoint; StateError unless it failed or was stopped."""

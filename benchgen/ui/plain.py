@@ -24,6 +24,7 @@ from rich.table import Table
 
 from benchgen.loop import Watcher
 from benchgen.records import PlanRecord, plan_settings
+from benchgen.types import Estimate
 
 Result = Mapping[str, Any]
 WIDTH = 140
@@ -115,7 +116,7 @@ class Screen:
         for name, value in plan_settings(plan):
             table.add_row(name, _text(value))
         for name, estimate in plan.estimates.items():
-            shown = f"about {estimate.value:,.0f} {estimate.unit} ({estimate.basis})"
+            shown = f"{estimate.words} ({estimate.basis})"
             table.add_row(f"estimated {name}", escape(shown))
         self.story.print(table)
         for warning in plan.warnings:
@@ -166,9 +167,7 @@ class Screen:
         for part in parts:
             flat |= {f"{part}: {key}": value for key, value in result[part].items()}
         for name, told in result["estimates"].items():
-            flat[f"estimated {name}"] = (
-                f"about {told['value']:,.0f} {told['unit']} ({told['basis']})"
-            )
+            flat[f"estimated {name}"] = f"{Estimate(**told).words} ({told['basis']})"
         self._fields(flat, f"Plan {result['plan']}, hash {result['hash']}: nothing has started")
         self.out.print(f"To start it: benchgen confirm plan_id={result['plan']} answer=yes")
 

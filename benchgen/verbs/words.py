@@ -1,10 +1,8 @@
-"""The words of the command line: what each does, which keys it reads, and their help."""
+"""The words of the command line: what each does, and which keys it reads."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from benchgen import config
 
 
 @dataclass(frozen=True)
@@ -140,27 +138,29 @@ VERB_KEYS = {
     "report": "runs name",
     "loop": "confirm seed limit",
 }
-
-
-def _keys_of(verb: Verb) -> list[str]:
-    """One line a key that this verb reads."""
-    return [f"  {key:<13} {KEYS[key]}" for key in VERB_KEYS.get(verb.name, "").split()]
-
-
-def help_text(word: str) -> str:
-    """All verbs, or one verb with the options of its config groups."""
-    if word in VERBS:
-        verb = VERBS[word]
-        groups = {p.name for p in config.root().iterdir() if p.is_dir()} - {"hydra", "local"}
-        lines = [f"benchgen {verb.name} {verb.usage}", f"  {verb.about}", "", *_keys_of(verb)]
-        lines += ["", "Options by group, each key of which can be set too (recipe.max_steps=50):"]
-        lines += [
-            f"  {g}={'|'.join(config.options(g))}" for g in sorted(groups) if config.options(g)
-        ]
-        return "\n".join([*lines, "", "On every verb: workspace=PATH output=text|json user=NAME"])
-    width = max(len(v) for v in VERBS)
-    lines = ["benchgen VERB [key=value …] [-m]", ""]
-    lines += [f"  {v.name:<{width}}  {v.about:<44}  {v.usage}".rstrip() for v in VERBS.values()]
-    return "\n".join(
-        [*lines, "", "benchgen VERB --help shows a verb's options. Start with: benchgen doctor"]
-    )
+VERB_GROUPS = {
+    "create": "benchmark author model hardware",
+    "run": "model hardware",
+    "resume": "hardware",
+    "plan": "recipe trainer hardware",
+    "loop": "experiment recipe trainer hardware",
+}
+"""Config groups that a verb reads."""
+EXAMPLES = {
+    "create": "benchgen create author=file author.path=questions.csv name=mine",
+    "edit": "benchgen edit benchmark_id=1 question=3 change='{target: B, rationale: Because …}'",
+    "rename": "benchgen rename benchmark_id=1 name='Stars and moons'",
+    "export": "benchgen export benchmark_id=1 format=inspect path=out",
+    "import": "benchgen import path=bundle.zip",
+    "run": "benchgen run benchmark_id=1 model=Qwen/Qwen2.5-0.5B-Instruct limit=10",
+    "status": "benchgen status run_id=1",
+    "resume": "benchgen resume run_id=1",
+    "dataset": "benchgen dataset run_id=1 mode=failures rows=10",
+    "plan": "benchgen plan recipe=from_run run_id=1 mode=distill base_model=smollm2_135m recipe.max_steps=50",
+    "logs": "benchgen logs job_id=1 lines=20",
+    "rescore": "benchgen rescore run_id=1 program=latest",
+    "compare": "benchgen compare runs=1,2,3",
+    "report": "benchgen report runs=1,2,3",
+    "loop": "benchgen loop experiment=solar_system confirm=yes",
+}
+"""A line to begin with, where the usage alone is none."""
