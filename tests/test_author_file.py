@@ -348,6 +348,33 @@ def test_a_warning_that_many_rows_share_is_said_once(tmp_path: Path) -> None:
     assert "rows 1, 2, 3, 4, 5 and 35 more" in found.warnings[0]
 
 
+OLD = {
+    "cp932 euc_jp": ("赤い惑星はどれですか？", "火星"),
+    "gb18030": ("下列哪个是行星？ 中国的首都是哪里？", "北京"),
+    "big5": ("下列哪個是行星？ 臺灣最高的山是什麼？", "玉山"),
+    "cp949": ("붉은 행성은 무엇입니까? 한국의 수도는 어디입니까?", "서울"),
+    "cp1251 koi8-r cp866 iso8859-5": ("Какая планета самая большая?", "Юпитер"),
+    "cp1252": ("Größte Stadt der Schweiz für Ärzte?", "Zürich"),
+}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "row"), [(e, row) for names, row in OLD.items() for e in names.split()]
+)
+def test_old_encodings_are_told_by_the_commonest_signs_of_their_scripts(
+    tmp_path: Path, encoding: str, row: tuple[str, str]
+) -> None:
+    text = f"question,answer\n{row[0]},{row[1]}\n"
+    found = made(tmp_path / "a.csv", text.encode(encoding))
+    assert (found.questions[0].prompt, found.questions[0].target) == (row[0], [row[1]])
+    assert any("not UTF-8" in warning and encoding in warning for warning in found.warnings)
+
+
+def test_an_old_encoding_without_a_sign_of_its_own_is_asked_about(tmp_path: Path) -> None:
+    # names alone: nothing says whether these bytes are Chinese, Japanese or Korean
+    assert "UTF-8" in fault(tmp_path / "a.csv", "question,answer\n山田,田中\n".encode("cp932"))
+
+
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [

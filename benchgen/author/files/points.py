@@ -59,7 +59,7 @@ def _points(row: Row, column: str, table: Table, source: Source) -> list[Any]:
                 f"the list cannot be read: {error}", row=row, column=column, got=value
             ) from error
     elif isinstance(value, str) and not table.typed:
-        value = _split(value, column, source)
+        value = _split(value, column, source, _bulleted(table, column))
     if value is None or value == []:
         raise source.wrong(
             "no key points: the list is empty or missing, and at least one is needed",
@@ -83,7 +83,7 @@ def _points(row: Row, column: str, table: Table, source: Source) -> list[Any]:
     return points
 
 
-def _split(text: str, column: str, source: Source) -> list[str]:
+def _split(text: str, column: str, source: Source, bulleted: bool) -> list[str]:
     """The points of one cell: a line each, or between | or ;."""
     for mark in ("\n", "|", ";"):
         parts = [_BULLET.sub("", part) for part in text.split(mark) if trimmed(part)]
@@ -91,7 +91,16 @@ def _split(text: str, column: str, source: Source) -> list[str]:
             shown = "line ends" if mark == "\n" else f"'{mark}'"
             source.decide(f"the key points in column '{column}' are taken apart at {shown}")
             return parts
-    return [text]
+    return [_BULLET.sub("", text) if bulleted else text]
+
+
+def _bulleted(table: Table, column: str) -> bool:
+    """Whether another cell of the column lists several points, each with its bullet or number."""
+    for row in table.rows:
+        lines = [line for line in str(row.get(column) or "").split("\n") if trimmed(line)]
+        if len(lines) > 1 and all(map(_BULLET.match, lines)):
+            return True
+    return False
 
 
 def _point(item: Any, row: Row, column: str, source: Source) -> str | dict[str, Any]:

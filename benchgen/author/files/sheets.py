@@ -46,7 +46,8 @@ def read_workbook(raw: bytes, source: Source, told: Mapping[str, str], sheet: st
             _formulas(openpyxl, raw, name, lines, source)
     except _DAMAGED as error:
         raise source.wrong(
-            f"it is no Excel file that can be read: {brief(str(error), 120)}"
+            f"it is no Excel file that can be read: {brief(str(error), 120)}",
+            next="open it in a spreadsheet program and save it anew, or as CSV",
         ) from error
     return table_of(lines, source, told, "sheet row", typed=True)
 

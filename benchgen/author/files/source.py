@@ -160,7 +160,7 @@ class Source:
     def too_long(self, rows: int) -> DataError:
         """The error for a file of more rows than are read."""
         return self.wrong(
-            f"it has {rows} rows or more", got=rows, allowed=f"up to {MAX_ROWS}", next="split it"
+            f"it has at least {rows} rows", got=rows, allowed=f"up to {MAX_ROWS}", next="split it"
         )
 
     def text(self, value: Any, row: Row, column: str) -> str:

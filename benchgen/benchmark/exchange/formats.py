@@ -19,7 +19,10 @@ _READERS: Mapping[str, Callable[[Path], Bundle]] = {
     inspect_ai.FORM: inspect_ai.read_inspect,
     hf.FORM: hf.read_hf,
 }
-FORMATS = (*_RUNNABLE, "huggingface", *questions.WRITERS)
+FORMATS = (*_RUNNABLE, "huggingface")
+"""Folders that hold a whole benchmark: `read_any` reads them."""
+FILES = tuple(questions.WRITERS)
+"""Files that hold its questions alone."""
 
 
 def write_as(bench: Bundle, path: Path, form: str, frozen_here: Collection[str] = ()) -> Path:
@@ -29,7 +32,9 @@ def write_as(bench: Bundle, path: Path, form: str, frozen_here: Collection[str] 
     if form in questions.WRITERS:
         return questions.WRITERS[form](bench, path)
     if form not in _RUNNABLE:
-        raise ConfigError("unknown format to export a benchmark as", got=form, allowed=FORMATS)
+        raise ConfigError(
+            "unknown format to export a benchmark as", got=form, allowed=(*FORMATS, *FILES)
+        )
     return _RUNNABLE[form](bench, path, frozen_here)
 
 
