@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -17,7 +18,7 @@ from benchgen.author.drafts import (
     spec_of,
     write_draft,
 )
-from benchgen.author.frame import pack_from_frame
+from benchgen.author.imported import draft_of_rows
 from benchgen.author.llm import doubtful
 from benchgen.author.parts import Turn, write_parts
 from benchgen.author.write import Draft
@@ -30,15 +31,19 @@ from benchgen.stages.loading import loaded
 from benchgen.store import BenchmarkRow, WriteRow, write_json
 from benchgen.types import Question
 
+Authored = str | Path | pl.DataFrame | list[dict[str, Any]] | config.BenchmarkConfig
+"""What questions can be made of."""
 
-def author(place: Place, what: str | Path | pl.DataFrame | config.BenchmarkConfig) -> Draft:
+
+def author(place: Place, what: Authored) -> Draft:
     """Checked questions that are not yet a benchmark.
 
-    `what`: the name of a config of conf/benchmark/, a file of questions, a table of facts, or a
-    config. Authors that ask a model write all of it, part by part, before this returns.
+    `what`: the name of a config of conf/benchmark/, a file of questions, rows (a polars frame, or a list
+    of one dict a row) of questions or of facts, or a config. Authors that ask a model write all of it,
+    part by part, before this returns.
     """
-    if isinstance(what, pl.DataFrame):
-        return write_draft(config.load_author("table"), pack=pack_from_frame(what, "table"))
+    if isinstance(what, (pl.DataFrame, list)):
+        return draft_of_rows(what)
     if isinstance(what, Path) or (isinstance(what, str) and Path(what).is_file()):
         return write_draft(config.load_author("file", path=str(what)))
     spec = config.load_benchmark(what) if isinstance(what, str) else what

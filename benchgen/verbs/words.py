@@ -107,7 +107,7 @@ KEYS = {
     "rows": "at most so many rows",
     "offset": "the page that begins after so many rows; rows=25 on it unless told",
     "every": "yes: test every two runs, not each against the baseline alone",
-    "format": "dataset: jsonl, parquet or csv; export: codabench, inspect, lm_eval or hf",
+    "format": "dataset: jsonl, parquet, csv or hf; export: codabench, inspect, lm_eval, hf, csv or jsonl",
     "path": "file to write, or to import",
     "dataset": "file of prompt + completion, or messages, to train on",
     "base_model": "the model that learns",
