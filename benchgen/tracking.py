@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from benchgen.errors import ConfigError
-from benchgen.store import read_json, write_json
 
 NAMES = ("none", "wandb")
 MODES = ("auto", "online", "offline")
@@ -179,7 +178,7 @@ def _started(settings: Mapping[str, Any], folder: Path, config: Mapping[str, Any
 def _run_of(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Which run this job's is: as before, or a new one, which is written down before it starts."""
     if (folder / RUN).exists():
-        return dict(read_json(folder / RUN))
+        return dict(json.loads((folder / RUN).read_text()))
     mode = settings.get("mode", "auto")
     if mode == "auto":
         mode = "online" if has_key() else "offline"
@@ -189,7 +188,9 @@ def _run_of(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         "entity": settings.get("entity"),
         "mode": mode,
     }
-    write_json(folder / RUN, told)
+    part = folder / f".{RUN}.part"
+    part.write_text(json.dumps(told))
+    part.replace(folder / RUN)
     return told
 
 
