@@ -61,7 +61,8 @@ def test_a_tree_that_keeps_the_rules_passes(tmp_path: Path) -> None:
     """Without it, the planted faults below could fail for any other reason."""
     tree = plant(
         tmp_path,
-        cli="import hydra, benchgen.plan.gate",
+        cli="import benchgen.verbs.jobs",
+        verbs__jobs="import hydra, benchgen.plan.gate",
         plan__gate="import benchgen.rundata.rows",
         rundata__rows="import benchgen.types",
         models__local="import torch",
@@ -96,6 +97,7 @@ FAULTS = {
         {"models__endpoint": "import datasets"},
     ),
     "Hydra in the worker": ("hydra", {"worker": "import hydra"}),
+    "Hydra in what a verb does": ("hydra", {"verbs__making": "import hydra"}),
     "omegaconf in the planner": ("hydra", {"plan__planner": "from omegaconf import OmegaConf"}),
     "unsloth in a local model": ("unsloth", {"models__local": "import unsloth"}),
     "evaluate in the runner": ("evaluate", {"run__runner": "def f():\n    import evaluate"}),
