@@ -46,7 +46,13 @@ def save_adapter(model: Any, out: Path, base_id: str) -> Path:
     work, adapter = out / ".adapter", out / "adapter"
     shutil.rmtree(work, ignore_errors=True)
     # Left on "auto", peft asks the hub whether the base's vocabulary was changed.
-    model.save_pretrained(str(work), safe_serialization=True, save_embedding_layers=False)
+    # Only what was trained: beside it GRPO may hold a frozen copy that it measures a divergence from.
+    model.save_pretrained(
+        str(work),
+        safe_serialization=True,
+        save_embedding_layers=False,
+        selected_adapters=["default"],
+    )
     (work / "README.md").unlink(missing_ok=True)  # peft's card: a form with nothing filled in
     config = json.loads((work / "adapter_config.json").read_text())
     config["base_model_name_or_path"] = base_id
