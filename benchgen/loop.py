@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchgen.config import HardwareConfig, LoopConfig, RecipeConfig
+from benchgen.config import HardwareConfig, LoopConfig, RecipeConfig, TrackerConfig
 from benchgen.errors import ConfigError
 from benchgen.records import Benchmark, Job, PlanRecord, Run
 from benchgen.types import Record
@@ -28,6 +28,7 @@ class Settings:
     seed: int = 0
     limit: int | None = None
     """First questions of each benchmark only, for a quick look; None = all."""
+    tracker: TrackerConfig = field(default_factory=TrackerConfig)
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ def run_loop(
             base_model=path.student,
             trainer=settings.trainer,
             hardware=settings.hardware,
+            tracker=settings.tracker,
             seed=settings.seed,
         )
     watch.plan(record)

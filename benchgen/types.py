@@ -299,6 +299,8 @@ class Plan(Record):
     """trainer (trl | unsloth), device, dtype, threads."""
     name: str
     """Catalogue name of the model that will land."""
+    tracking: dict[str, Any] = field(default_factory=dict)
+    """Where its metrics go beside its own folder, so that nothing leaves the machine unseen."""
     estimates: dict[str, Estimate] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     seen: tuple[str, ...] = ()

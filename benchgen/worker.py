@@ -17,7 +17,9 @@ from benchgen.models import catalogue, quiet_libraries
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.plan import gate
 from benchgen.records import Job, PlanRecord
+from benchgen.stages import merging
 from benchgen.store import JobRow, ModelRow, PlanRow, cut_torn_line, now
+from benchgen.tracking import tracking
 from benchgen.types import Plan, json_line, sha256
 from benchgen.workspace import Workspace
 
@@ -49,8 +51,14 @@ def work(workspace: Workspace, job: Job) -> None:
     plan, rows = checked(workspace, record)
     with jobs.device_lock(plan.device["kind"], on_wait=lambda: print("waiting for the device")):
         workspace.store.change(JobRow, job.id, state="running")
-        outcome = train(workspace, plan, rows, job.folder)
-    land(workspace, job, plan, outcome)
+        if plan.job_type == "merge":
+            outcome = merging.run(workspace.place, plan, job, _say)
+        else:
+            outcome = train(workspace, plan, rows, job.folder)
+    if plan.job_type == "merge":
+        merging.land(workspace.place, job, plan, outcome)
+    else:
+        land(workspace, job, plan, outcome)
 
 
 def checked(workspace: Workspace, record: PlanRecord) -> tuple[Plan, list[dict[str, Any]]]:
@@ -60,8 +68,8 @@ def checked(workspace: Workspace, record: PlanRecord) -> tuple[Plan, list[dict[s
     if sha256(rows) != plan.dataset["sha256"]:
         raise StateError("the training rows changed since the plan was made", next="plan again")
     base = catalogue.find(workspace.store, plan.base["name"])
-    folder = Path(catalogue.weights(base, workspace.path))
-    if folder.is_dir() and weights_fingerprint(folder) != plan.base["fingerprint"]:
+    folder, shown = catalogue.local_folder(base, workspace.path), plan.base["fingerprint"]
+    if folder and shown and weights_fingerprint(folder) != shown:
         raise StateError("the base model changed since the plan was made", next="plan again")
     adapter = earlier(workspace, plan)
     if adapter and weights_fingerprint(adapter) != plan.base["adapter"]["fingerprint"]:
@@ -91,11 +99,15 @@ def train(
     base = catalogue.find(workspace.store, plan.base["name"])
     settings = SFTSettings(**plan.hyperparameters)
     cut_torn_line(folder / "metrics.jsonl")  # a killed worker's
-    with (folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
+    with (
+        (folder / "metrics.jsonl").open("a", encoding="utf-8") as file,
+        tracking(plan.tracking, folder, plan.to_dict(), _say) as tracker,
+    ):
 
         def write(row: dict[str, Any]) -> None:
             file.write(json_line(row))
             file.flush()
+            tracker.log(row)
             print(f"step {row['step']}: loss {row.get('loss', float('nan')):.4f}", flush=True)
 
         outcome = train_lora(
@@ -112,7 +124,13 @@ def train(
             on_metrics=write,
             resume=True,
         )
+        about = {"base_model": plan.base_model, "dataset": plan.dataset, "plan": plan.hash}
+        tracker.artifact(plan.name, "adapter", Path(outcome.adapter_path), about)
     return outcome.to_dict()
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
 
 
 def land(workspace: Workspace, job: Job, plan: Plan, outcome: dict[str, Any]) -> None:
@@ -136,6 +154,9 @@ def land(workspace: Workspace, job: Job, plan: Plan, outcome: dict[str, Any]) ->
         seen=list(plan.seen),
     )
     outcome = {**outcome, "adapter_path": model.spec["adapter"]}
+    if not plan.base["fingerprint"]:  # fetched by this training: what a merge has to find again
+        base = catalogue.local_folder(catalogue.base_of(store, parent), workspace.path)
+        outcome["base_fingerprint"] = weights_fingerprint(base) if base else ""
     with store.write() as session:
         session.add(model)
         session.flush()

@@ -26,7 +26,7 @@ from benchgen.models import catalogue
 from benchgen.records import Benchmark, Convert, Job, Model, Place, PlanRecord, Run, Write
 from benchgen.reports import build_report
 from benchgen.run import runner
-from benchgen.stages import exchange, planning, running, writing
+from benchgen.stages import exchange, merging, planning, running, writing
 from benchgen.stages.freezing import freeze
 from benchgen.store import Store
 
@@ -197,6 +197,7 @@ class Workspace:
         name: str | None = None,
         trainer: str = "auto",
         hardware: config.HardwareConfig | None = None,
+        tracker: config.TrackerConfig | None = None,
         seed: int = 0,
         **settings: Any,
     ) -> PlanRecord:
@@ -214,10 +215,31 @@ class Workspace:
             name=name,
             trainer=trainer,
             hardware=hardware or config.HardwareConfig(),
+            tracker=tracker or config.TrackerConfig(),
             seed=seed,
             settings=settings,
         )
         return planning.plan(self.place, wanted)
+
+    def merge(
+        self,
+        job: Job | int | None = None,
+        name: str | None = None,
+        *,
+        model: str | None = None,
+        limit: int | None = None,
+        hardware: config.HardwareConfig | None = None,
+        form: str | None = None,
+    ) -> PlanRecord:
+        """What a merge of that job's adapter (or of the one named `model`) would do; starts nothing.
+
+        `name` is the catalogue name of the merged model. It lands only if its logits, and its score on the
+        first `limit` questions of the benchmark trained around, are those of the adapter on its base.
+        """
+        wanted = merging.Wanted(
+            name, job, model, hardware or config.HardwareConfig(), limit=limit, form=form
+        )
+        return merging.plan(self.place, wanted)
 
     def confirm(self, plan: PlanRecord | int, answer: str) -> Job:
         """The job that `yes` starts; StateError for any other answer, which cancels the plan."""

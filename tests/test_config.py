@@ -269,10 +269,10 @@ def fields_of(module: str, name: str) -> dict[str, str]:
 
 
 def test_a_recipe_has_the_settings_that_the_trainer_has() -> None:
-    """The plan hands them over by name; `name` is the recipe's own, `seed` comes from the top of the config."""
+    """The plan hands them over by name; `name` and `rows` are the plan's, `seed` comes from the top of the config."""
     trainer = set(fields_of("train/settings.py", "SFTSettings"))
     recipe = {f.name for f in dataclasses.fields(config.RecipeConfig)}
-    assert recipe - {"name"} == trainer - {"seed"}
+    assert recipe - {"name", "rows"} == trainer - {"seed"}
     assert "seed" in trainer
 
 

@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
-from benchgen.config import HardwareConfig, RecipeConfig
+from benchgen.config import HardwareConfig, RecipeConfig, RowsConfig
 from benchgen.errors import ConfigError, DataError
 from benchgen.models.device import Device, detect, processor
 from benchgen.plan import planner
@@ -74,7 +74,9 @@ def ask(**changes: Any) -> planner.Ask:
 def test_a_plan_says_everything_that_will_run(base: planner.Base) -> None:
     plan = planner.make_plan(ask(recipe={"max_steps": 7}), base, rows())
     assert plan.hyperparameters == {
-        **{k: v for k, v in dataclasses.asdict(RecipeConfig()).items() if k != "name"},
+        **{
+            k: v for k, v in dataclasses.asdict(RecipeConfig()).items() if k not in ("name", "rows")
+        },
         "max_steps": 7,
         "seed": 0,
     }
@@ -84,6 +86,9 @@ def test_a_plan_says_everything_that_will_run(base: planner.Base) -> None:
         "source": "file.jsonl",
         "mode": None,
         "rows": 10,
+        "questions": 10,
+        "replayed": 0,
+        "overlap": [],
         "runs": [],
         "sha256": sha256([row.to_dict() for row in rows()]),
     }
@@ -99,9 +104,11 @@ def changed(base: planner.Base) -> dict[str, Plan]:
     plans = {
         f"recipe.{f.name}": planner.make_plan(ask(recipe={f.name: _other(f.name)}), base, rows())
         for f in dataclasses.fields(RecipeConfig)
-        if f.name != "name"
+        if f.name not in ("name", "rows")
     }
     more = {
+        "tracking": ask(tracking={"name": "wandb"}),
+        "replayed": ask(replayed=3),
         "seed": ask(seed=1),
         "source": ask(source="other.jsonl"),
         "mode": ask(mode="distill"),
@@ -239,9 +246,14 @@ def test_a_measured_speed_replaces_the_rule_of_thumb(base: planner.Base) -> None
     assert told["seconds"].words.startswith("about ")
 
 
-def test_rows_that_are_too_long_are_counted_and_warned_of(base: planner.Base) -> None:
+def test_rows_that_are_too_long_are_refused_unless_allowed(base: planner.Base) -> None:
     long = TrainingRow("long", ({"role": "user", "content": "w " * 1000},), "a")
-    plan = planner.make_plan(ask(recipe={"max_length": 64}), base, [*rows(15), long])
+    few = [*rows(15), long]
+    with pytest.raises(DataError, match="1 of 16 rows are longer") as refused:
+        planner.make_plan(ask(recipe={"max_length": 64}), base, few)
+    assert "recipe.max_length=1024" in refused.value.next
+    allowed = {"max_length": 64, "rows": RowsConfig(max_truncated=0.1)}
+    plan = planner.make_plan(ask(recipe=allowed), base, few)
     assert plan.estimates["truncated_rows"].value == 1
     assert plan.estimates["tokens"].value == 15 * 16 + 64  # no more than max_length of it
     assert any("1 of 16 rows" in warning and "max_length" in warning for warning in plan.warnings)
@@ -360,7 +372,7 @@ def test_the_trainer(monkeypatch: pytest.MonkeyPatch, installed: bool) -> None:
 @pytest.mark.parametrize("name", ["SCHEDULERS", "BATCHINGS"])
 def test_what_the_plan_allows_is_what_the_trainer_knows(name: str) -> None:
     """Read from the source, since importing the trainer loads torch."""
-    source = (Path(planner.__file__).parents[1] / "train" / "sft.py").read_text()
+    source = (Path(planner.__file__).parents[1] / "train" / "settings.py").read_text()
     told = [
         ast.literal_eval(node.value)
         for node in ast.parse(source).body

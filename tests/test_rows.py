@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def run(*correct: bool | None, replies: tuple[str, ...] = ("r0", "r1", "r2")) ->
 
 
 def test_failures_learn_the_worked_answers_of_what_was_wrong() -> None:
-    rows = rows_from_runs([run(True, False, None)], "failures")
+    rows = rows_from_runs([run(True, False, None)], "failures").rows
     assert [row.key for row in rows] == [QUESTIONS[1].key]
     assert rows[0].completion == worked_answer(QUESTIONS[1], EVALUATION)
     assert rows[0].completion == "He had a telescope.\nAnswer: Galileo"
@@ -44,7 +45,7 @@ def test_failures_learn_the_worked_answers_of_what_was_wrong() -> None:
 
 def test_distill_learns_the_right_replies_as_given() -> None:
     data = run(True, False, None, replies=("  Because.\nAnswer: Jupiter \n", "x", "y"))
-    rows = rows_from_runs([data], "distill")
+    rows = rows_from_runs([data], "distill").rows
     assert [(row.key, row.completion) for row in rows] == [
         (QUESTIONS[0].key, "Because.\nAnswer: Jupiter")
     ]
@@ -52,12 +53,65 @@ def test_distill_learns_the_right_replies_as_given() -> None:
 
 def test_equal_rows_count_once_and_different_answers_to_one_question_each() -> None:
     """Several runs of one teacher on one benchmark must not weigh a question twice."""
-    same = rows_from_runs([run(True, True), run(True, True)], "distill")
+    same = rows_from_runs([run(True, True), run(True, True)], "distill").rows
     assert [row.completion for row in same] == ["r0", "r1"]
-    other = rows_from_runs([run(True), run(True, replies=("another way",))], "distill")
+    other = rows_from_runs([run(True), run(True, replies=("another way",))], "distill").rows
     assert [row.completion for row in other] == ["r0", "another way"]
-    wrong = rows_from_runs([run(False), run(False, replies=("worse",))], "failures")
+    wrong = rows_from_runs([run(False), run(False, replies=("worse",))], "failures").rows
     assert len(wrong) == 1
+
+
+MANY = [Question("qa", f"What is {i}?", [f"word{i}"]) for i in range(12)]
+
+
+def many(right: int, replies: int = 1) -> RunData:
+    """The first `right` of twelve questions answered right, each `replies` times."""
+    traces = [
+        Trace(q.key, render(q, EVALUATION), f"{'so ' * r}{q.target[0]}", None, "ok", "", i < right, None, repeat=r)
+        for i, q in enumerate(MANY)
+        for r in range(replies)
+    ]  # fmt: skip
+    return RunData(MANY, EVALUATION, traces)
+
+
+def test_failures_come_with_right_replies_to_other_questions() -> None:
+    chosen = rows_from_runs([many(right=9)], "failures", replay=0.4)
+    failed = {q.key for q in MANY[9:]}
+    assert [row.key in failed for row in chosen.rows] == [True] * 3 + [False] * 2
+    assert chosen.replayed == 2  # two of five rows
+    assert all(row.completion.startswith("word") for row in chosen.rows[3:])
+    again = rows_from_runs([many(right=9)], "failures", replay=0.4)
+    assert again == chosen
+    others = [rows_from_runs([many(9)], "failures", replay=0.4, seed=s).rows[3:] for s in range(9)]
+    assert len({tuple(row.key for row in rows) for rows in others}) > 1
+    assert rows_from_runs([many(right=9)], "failures", replay=0.0).replayed == 0
+    few = rows_from_runs([many(right=1)], "failures", replay=0.4)
+    assert (len(few.rows), few.replayed) == (12, 1)  # all that there are
+
+
+def test_a_question_answered_right_once_and_wrong_once_is_a_failure_alone() -> None:
+    both = many(right=12, replies=1)
+    wrong = many(right=0, replies=1)
+    chosen = rows_from_runs([both, wrong], "failures", replay=0.4)
+    assert chosen.replayed == 0
+    assert len(chosen.rows) == 12
+
+
+def test_of_many_right_replies_the_shortest_different_ones_are_taken() -> None:
+    rows = rows_from_runs([many(right=2, replies=6)], "distill", per_question=3).rows
+    assert [row.completion for row in rows[:3]] == ["word0", "so word0", "so so word0"]
+    assert len(rows) == 6
+    spaced = many(right=1)
+    traces = [*spaced.traces, replace(spaced.traces[0], reply=" word0  \n", repeat=1)]
+    rows = rows_from_runs([replace(spaced, traces=traces)], "distill").rows
+    assert [row.completion for row in rows] == ["word0"]
+
+
+def test_an_option_picked_by_its_likelihood_is_no_reply_to_learn() -> None:
+    data = many(right=3)
+    picked = [replace(t, likelihood={"logprob": [-1.0]}) for t in data.traces]
+    with pytest.raises(DataError, match="nothing to train on"):
+        rows_from_runs([replace(data, traces=picked)], "distill")
 
 
 @pytest.mark.parametrize(

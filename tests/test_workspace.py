@@ -12,6 +12,7 @@ import pytest
 
 from benchgen import config, jobs
 from benchgen.errors import ConfigError, InputError, NotFound, StateError, StoreError
+from benchgen.models import catalogue
 from benchgen.records import Benchmark, Run
 from benchgen.store import JobRow, RunRow, write_jsonl
 from benchgen.types import sha256
@@ -209,7 +210,8 @@ def test_failures_is_what_is_trained_on_unless_told_otherwise(
     )
     ws.store.change(RunRow, run.id, traces_sha256=sha256(log.read_bytes()))
     plan = ws.plan("from_run", run=run, base_model=base).plan
-    assert (plan.dataset["mode"], plan.dataset["rows"]) == ("failures", 2)
+    assert (plan.dataset["mode"], plan.dataset["rows"]) == ("failures", 3)
+    assert plan.dataset["replayed"] == 1  # 40 % of the rows are what it could do already
     assert len(plan.seen) == 10  # every question of the run, chosen or not
 
 
@@ -307,3 +309,57 @@ def test_a_benchmarks_page_links_the_runs_that_have_a_page(ws: Workspace, run: R
     Path(run.link).unlink()
     run.benchmark.write_page()
     assert "runs/1" not in page.read_text()
+
+
+# ---------------------------------------------------------------------------------- a plan's advice
+
+
+def test_a_plan_says_what_to_know_before_it_is_confirmed(
+    ws: Workspace, run: Run, base: str
+) -> None:
+    warnings = "\n".join(
+        ws.plan("from_run", run=run, mode="distill", base_model=base).plan.warnings
+    )
+    assert "has no run on benchmark 1" in warnings
+    assert "create sibling_of=1" in warnings
+    assert "million parameters" in warnings
+    ws.create(
+        ws.author(
+            dataclasses.replace(small("solar_system_sibling"), sibling_of="solar_system_basics")
+        )
+    )
+    warnings = "\n".join(
+        ws.plan("from_run", run=run, mode="distill", base_model=base).plan.warnings
+    )
+    assert "sibling" not in warnings
+
+
+def test_a_base_at_guess_level_is_told(ws: Workspace, run: Run, base: str) -> None:
+    model = catalogue.record(ws.store, catalogue.find(ws.store, base), "ada")
+    row = ws.store.get(RunRow, run.id)
+    for score, told in ((0.2, True), (0.9, False)):
+        summary = {**row.summary, "score": score, "ci": [score - 0.1, score + 0.1]}
+        ws.store.add(
+            RunRow(
+                benchmark_id=1, model_id=model.id, state="finished", summary=summary, owner="ada"
+            )
+        )
+        plan = ws.plan("from_run", run=run, mode="distill", base_model=base).plan
+        assert any("guess level" in line for line in plan.warnings) == told
+
+
+def test_overlap_with_every_benchmark_here_is_named(
+    ws: Workspace, run: Run, base: str, tmp_path: Path
+) -> None:
+    questions = ws.benchmark(1).questions
+    file = tmp_path / "train.jsonl"
+    rows = [{"prompt": f"Tell me: {q.prompt}", "completion": "Answer: x"} for q in questions[:4]]
+    rows += [{"prompt": f"How much is {i} plus {i}?", "completion": str(2 * i)} for i in range(8)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    plan = ws.plan("lora", dataset=file, base_model=base).plan
+    assert plan.dataset["overlap"] == [
+        {"benchmark": 1, "name": "solar_system_basics", "questions": 4, "of": 10}
+    ]
+    assert any("4 of the 10 questions of benchmark 1" in line for line in plan.warnings)
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows[4:]))
+    assert ws.plan("lora", dataset=file, base_model=base).plan.dataset["overlap"] == []

@@ -123,10 +123,23 @@ class SamplingConfig:
 
 
 @dataclass
+class RowsConfig:
+    """What a training learns from, where runs or a file hold more or less than it should be."""
+
+    replay: float = 0.4
+    """mode=failures: share of all rows that are right replies, so that what the model can do stays."""
+    per_question: int = 4
+    """mode=distill: at most so many different right replies to one question, the shortest ones."""
+    max_truncated: float = 0.01
+    """Share of rows that may be longer than max_length and lose the start of their prompt."""
+
+
+@dataclass
 class RecipeConfig:
     """Every hyperparameter of a training, none left to a library's default."""
 
     name: str = "lora"
+    rows: RowsConfig = field(default_factory=RowsConfig)
     learning_rate: float = 1e-3
     epochs: float = 1.0
     max_steps: int = -1
@@ -163,6 +176,11 @@ class TrackerConfig:
     """Where metrics go beside the job's own metrics.jsonl."""
 
     name: str = "none"
+    """none | wandb"""
+    project: str = "benchgen"
+    entity: str | None = None
+    mode: str = "auto"
+    """auto (online with a key, else offline) | online | offline"""
 
 
 @dataclass

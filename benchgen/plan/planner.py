@@ -7,7 +7,7 @@ import importlib.util
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,12 @@ class Ask:
     seen: frozenset[str]
     runs: tuple[int, ...] = ()
     """Ids of the runs that the rows were chosen from."""
+    replayed: int = 0
+    """Rows that repeat what the model answered right."""
+    overlap: tuple[Mapping[str, Any], ...] = ()
+    """Benchmarks whose prompts the rows hold: benchmark, name, questions, of."""
+    tracking: Mapping[str, Any] = field(default_factory=dict)
+    """Where its metrics go beside its own folder: name, project, entity, mode."""
     tokens_per_s: float | None = None
     """Trained tokens a second that an earlier job reached on this device, if there was one."""
     adapter: Mapping[str, Any] | None = None
@@ -99,9 +105,11 @@ def make_plan(ask: Ask, base: Base, rows: Sequence[TrainingRow]) -> Plan:
     device = choose_device(ask.hardware)
     trainer = choose_trainer(ask.trainer, device)
     settings = {**dataclasses.asdict(ask.recipe), "seed": ask.seed}
-    del settings["name"]
+    for told_elsewhere in ("name", "rows"):
+        del settings[told_elsewhere]
     steps = num_steps(ask.recipe, len(rows))
     lengths = row_lengths(base, rows)
+    _check_lengths(ask.recipe, lengths)
     estimates, untold = _estimates(ask, base, device, steps, lengths)
     return Plan(
         job_type=ask.job_type,
@@ -117,6 +125,9 @@ def make_plan(ask: Ask, base: Base, rows: Sequence[TrainingRow]) -> Plan:
             "mode": ask.mode,
             "runs": list(ask.runs),
             "rows": len(rows),
+            "questions": len({row.key for row in rows}),
+            "replayed": ask.replayed,
+            "overlap": [dict(one) for one in ask.overlap],
             "sha256": sha256([row.to_dict() for row in rows]),
         },
         hyperparameters=settings,
@@ -127,6 +138,7 @@ def make_plan(ask: Ask, base: Base, rows: Sequence[TrainingRow]) -> Plan:
             "dtype": device.dtype,
         },
         name=ask.name,
+        tracking=dict(ask.tracking),
         estimates=estimates,
         warnings=(*ask.notes, *_warnings(ask.recipe, rows, lengths), *untold),
         seen=tuple(sorted(ask.seen | base.seen)),
@@ -207,6 +219,18 @@ def row_lengths(base: Base, rows: Sequence[TrainingRow]) -> list[int]:
         sum(len(tokenizer.encode(t, add_special_tokens=False).ids) + TEMPLATE_TOKENS for t in text)
         for text in texts
     ]
+
+
+def _check_lengths(recipe: RecipeConfig, lengths: Sequence[int]) -> None:
+    """None; DataError where more rows would be cut than may be."""
+    cut = sum(n > recipe.max_length for n in lengths)
+    if cut > recipe.rows.max_truncated * len(lengths):
+        raise DataError(
+            f"{cut} of {len(lengths)} rows are longer than max_length and would lose their beginning",
+            got=f"longest row: {max(lengths)} tokens",
+            allowed=f"{recipe.rows.max_truncated:.0%} of the rows",
+            next=f"recipe.max_length={-(-max(lengths) // 64) * 64}, or recipe.rows.max_truncated=1",
+        )
 
 
 def _estimates(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,10 +37,28 @@ class RunData:
     traces: Sequence[Trace]
 
 
-def rows_from_runs(runs: Iterable[RunData], mode: str) -> list[TrainingRow]:
+@dataclass(frozen=True)
+class Chosen:
+    """The rows of a training, and how they came about: what its plan says of them."""
+
+    rows: list[TrainingRow]
+    replayed: int = 0
+    """Rows that repeat what the model answered right."""
+
+
+def rows_from_runs(
+    runs: Iterable[RunData],
+    mode: str,
+    *,
+    replay: float = 0.0,
+    per_question: int = 4,
+    seed: int = 0,
+) -> Chosen:
     """distill: the right replies as given; failures: the worked answers of questions answered wrong.
 
-    The prompt is the one that was asked, so training and evaluation cannot differ. Equal rows count once.
+    The prompt is the one that was asked, so training and evaluation cannot differ. Of the right replies
+    to a question the `per_question` shortest different ones are taken. With failures come right replies
+    to other questions, drawn by `seed`, until they are the share `replay` of all rows, or all there are.
     """
     check_mode(mode)
     if mode == "all":
@@ -48,16 +67,9 @@ def rows_from_runs(runs: Iterable[RunData], mode: str) -> list[TrainingRow]:
             got="all",
             allowed=["failures", "distill"],
         )
-    rows: dict[tuple[str, str], TrainingRow] = {}
-    for run in runs:
-        by_key = {q.key: q for q in run.questions}
-        for trace in run.traces:
-            if not chosen(trace, mode) or (mode == "distill" and trace.likelihood):
-                continue  # an option picked by its likelihood is no reply to learn from
-            question = by_key[trace.key]
-            text = trace.reply if mode == "distill" else worked_answer(question, run.evaluation)
-            row = TrainingRow(trace.key, trace.messages, text.strip())
-            rows.setdefault((row.key, row.completion), row)
+    held = list(runs)
+    right = _right(held, per_question)
+    rows = right if mode == "distill" else _worked(held)
     if not rows:
         what = "right answers" if mode == "distill" else "wrong answers"
         raise DataError(
@@ -65,7 +77,50 @@ def rows_from_runs(runs: Iterable[RunData], mode: str) -> list[TrainingRow]:
             got=0,
             next="look at them with benchgen dataset run_id=… mode=all",
         )
+    again = _replayed(rows, right, replay, seed) if mode == "failures" else []
+    return Chosen([*rows, *again], len(again))
+
+
+def _worked(runs: Sequence[RunData]) -> list[TrainingRow]:
+    """The worked answer of each question answered wrong, once."""
+    rows: dict[tuple[str, str], TrainingRow] = {}
+    for run in runs:
+        by_key = {q.key: q for q in run.questions}
+        for trace in run.traces:
+            if chosen(trace, "failures"):
+                text = worked_answer(by_key[trace.key], run.evaluation).strip()
+                rows.setdefault((trace.key, text), TrainingRow(trace.key, trace.messages, text))
     return list(rows.values())
+
+
+def _right(runs: Sequence[RunData], per_question: int) -> list[TrainingRow]:
+    """Right replies in the order of their questions, of each the shortest different ones.
+
+    Replies that differ in spaces alone are one. An option picked by its likelihood is no reply.
+    """
+    found: dict[str, dict[str, TrainingRow]] = {}
+    for run in runs:
+        for trace in run.traces:
+            if chosen(trace, "distill") and not trace.likelihood:
+                row = TrainingRow(trace.key, trace.messages, trace.reply.strip())
+                found.setdefault(trace.key, {}).setdefault(" ".join(row.completion.split()), row)
+    return [
+        row
+        for replies in found.values()
+        for row in sorted(replies.values(), key=lambda row: len(row.completion))[:per_question]
+    ]
+
+
+def _replayed(
+    rows: Sequence[TrainingRow], right: Sequence[TrainingRow], share: float, seed: int
+) -> list[TrainingRow]:
+    """Right replies, one a question, to questions that no row asks already."""
+    asked = {row.key for row in rows}
+    first = {row.key: row for row in reversed(right) if row.key not in asked}
+    wanted = round(len(rows) * share / (1 - share))
+    keys = sorted(first)
+    random.Random(seed).shuffle(keys)
+    return [first[key] for key in sorted(keys[:wanted])]
 
 
 def rows_from_file(path: Path) -> list[TrainingRow]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from benchgen import config, jobs
+from benchgen import config, jobs, tracking
 from benchgen.errors import ConfigError, StateError
 from benchgen.models import catalogue
 from benchgen.models.fingerprint import weights_fingerprint
@@ -18,8 +19,15 @@ from benchgen.models.whole import check_folder
 from benchgen.plan import gate, planner
 from benchgen.records import Job, Place, PlanRecord, Run
 from benchgen.reports import tokens_trained
-from benchgen.rundata.rows import RunData, TrainingRow, rows_from_file, rows_from_runs
+from benchgen.rundata.rows import (
+    Chosen,
+    RunData,
+    TrainingRow,
+    rows_from_file,
+    rows_from_runs,
+)
 from benchgen.stages import parents
+from benchgen.stages.advice import advice, overlaps, parameters
 from benchgen.store import JobRow, ModelRow, PlanRow, write_json, write_jsonl
 from benchgen.types import Plan, sha256
 
@@ -45,6 +53,7 @@ class Wanted:
     hardware: config.HardwareConfig = field(default_factory=config.HardwareConfig)
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
+    tracker: config.TrackerConfig = field(default_factory=config.TrackerConfig)
 
 
 def plan(place: Place, wanted: Wanted) -> PlanRecord:
@@ -60,7 +69,7 @@ def plan(place: Place, wanted: Wanted) -> PlanRecord:
     from_run = chosen.name == "from_run" or (goes_on and wanted.run is not None)
     if from_run:
         runs = _runs(place, wanted.run)
-        rows, seen = _rows_from(runs, wanted.mode)
+        rows, seen = _rows_from(runs, wanted.mode, chosen.rows, wanted.seed)
         source = "runs " + ", ".join(str(r.id) for r in runs)
         ids = tuple(r.id for r in runs)
         base_model = base_model or _base_of(runs)
@@ -71,23 +80,24 @@ def plan(place: Place, wanted: Wanted) -> PlanRecord:
                 next="dataset=FILE, or "
                 + ("run_id=1 mode=failures" if goes_on else "recipe=from_run"),
             )
-        rows, seen, source = (
-            rows_from_file(Path(wanted.dataset)),
-            frozenset[str](),
-            str(wanted.dataset),
-        )
+        runs = []
+        read = rows_from_file(Path(wanted.dataset))
+        rows, seen, source = Chosen(read), frozenset[str](), str(wanted.dataset)
         ids = ()
     if base_model is None:
         raise ConfigError(
             "the plan needs a base model", next="base_model=smollm2_135m or a Hugging Face id"
         )
     row = catalogue.check_trainable(catalogue.find(place.store, base_model))
+    tracking.check(wanted.tracker.name, wanted.tracker.mode)
+    base, shared = base_from(place, row), overlaps(place, rows.rows)
+    told = advice(place, runs, row, shared, parameters(base))
     how = "continue" if goes_on else wanted.mode if from_run else "lora"
     ask = planner.Ask(
         job_type="from-run" if from_run and not goes_on else chosen.name,
         source=source,
         mode=wanted.mode if from_run else None,
-        name=_free_name(place, wanted.name, row.name, how),
+        name=free_name(place, wanted.name, row.name, how),
         recipe=chosen,
         trainer=wanted.trainer,
         hardware=wanted.hardware,
@@ -95,10 +105,13 @@ def plan(place: Place, wanted: Wanted) -> PlanRecord:
         seen=seen | (catalogue.seen_keys(place.store, parent.row) if parent else set()),
         runs=ids,
         adapter=parent.told() if parent else None,
-        notes=tuple(notes),
+        notes=(*notes, *told),
+        replayed=rows.replayed,
+        overlap=tuple(shared),
+        tracking=dataclasses.asdict(wanted.tracker),
         tokens_per_s=_measured_speed(place, row, wanted.hardware),
     )
-    return _record_plan(place, planner.make_plan(ask, _base(place, row), rows), rows)
+    return record_plan(place, planner.make_plan(ask, base, rows.rows), rows.rows)
 
 
 def confirm(place: Place, plan: PlanRecord | int, answer: str) -> Job:
@@ -117,7 +130,7 @@ def confirm(place: Place, plan: PlanRecord | int, answer: str) -> Job:
     return job
 
 
-def _record_plan(place: Place, plan: Plan, rows: Sequence[TrainingRow]) -> PlanRecord:
+def record_plan(place: Place, plan: Plan, rows: Sequence[TrainingRow]) -> PlanRecord:
     """The plan with its frozen rows: both are there or neither is."""
     row = PlanRow(owner=place.user, hash=plan.hash, plan=plan.to_dict())
     with place.store.write() as session:
@@ -154,10 +167,15 @@ def _runs(place: Place, run: Run | int | Sequence[Run | int] | None) -> list[Run
     return found
 
 
-def _rows_from(runs: Sequence[Run], mode: str) -> tuple[list[TrainingRow], frozenset[str]]:
+def _rows_from(
+    runs: Sequence[Run], mode: str, rows: config.RowsConfig, seed: int
+) -> tuple[Chosen, frozenset[str]]:
     data = [RunData(r.questions, r.benchmark.evaluation, r.traces()) for r in runs]
     seen = frozenset(q.key for r in runs for q in r.questions)
-    return rows_from_runs(data, mode), seen
+    found = rows_from_runs(
+        data, mode, replay=rows.replay, per_question=rows.per_question, seed=seed
+    )
+    return found, seen
 
 
 def _base_of(runs: Sequence[Run]) -> str:
@@ -173,9 +191,9 @@ def _base_of(runs: Sequence[Run]) -> str:
     return str(model.name)
 
 
-def _base(place: Place, row: ModelRow) -> planner.Base:
-    source = catalogue.weights(row, place.path, place.on_convert)
-    folder = Path(source) if Path(source).is_dir() else None
+def base_from(place: Place, row: ModelRow) -> planner.Base:
+    """The base as it lies here; InputError where it is gone, or is no whole model."""
+    folder = catalogue.local_folder(row, place.path, place.on_convert)
     if folder is not None:
         check_folder(folder, row.name)
     return planner.Base(
@@ -188,7 +206,8 @@ def _base(place: Place, row: ModelRow) -> planner.Base:
     )
 
 
-def _free_name(place: Place, name: str | None, base: str, how: str) -> str:
+def free_name(place: Place, name: str | None, base: str, how: str) -> str:
+    """The name itself if no model or plan has it, else ConfigError; without one, a free one is made up."""
     taken = set(catalogue.names(place.store))
     pending = place.store.all(PlanRow, PlanRow.state != "cancelled")
     taken |= {str(row.plan.get("name")) for row in pending}
@@ -216,6 +235,7 @@ def _measured_speed(place: Place, base: ModelRow, hardware: config.HardwareConfi
     for row in reversed(place.store.all(JobRow, JobRow.state == "finished")):
         plan = place.store.get(PlanRow, row.plan_id).plan
         same = here.items() <= plan["device"].items() and plan["base"]["name"] == base.name
-        if same and row.result.get("seconds") and not row.result.get("resumed_at"):
+        trained = row.result.get("tokens") and row.result.get("seconds")  # not a merge
+        if same and trained and not row.result.get("resumed_at"):
             return tokens_trained(row.result, plan) / float(row.result["seconds"])
     return None

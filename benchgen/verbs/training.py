@@ -25,8 +25,21 @@ def _plan(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
         name=cfg.name,
         trainer=cfg.trainer.name,
         hardware=cfg.hardware,
+        tracker=cfg.tracker,
         seed=cfg.seed,
         **typed,
+    )
+    return record.summary()
+
+
+def _merge(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    record = ws.merge(
+        cfg.job_id,
+        cfg.name,
+        model=None if cfg.job_id is not None else cfg.model.name,
+        limit=cfg.limit,
+        hardware=cfg.hardware,
+        form=cfg.format,
     )
     return record.summary()
 
@@ -58,7 +71,9 @@ def _loop(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
             allowed=config.options("experiment"),
             next="benchgen loop experiment=solar_system",
         )
-    settings = loop.Settings(cfg.recipe, cfg.trainer.name, cfg.hardware, cfg.seed, cfg.limit)
+    settings = loop.Settings(
+        cfg.recipe, cfg.trainer.name, cfg.hardware, cfg.seed, cfg.limit, cfg.tracker
+    )
     with screen.watch() as watcher:
         result = loop.run_loop(ws, cfg.loop, settings, cfg.confirm, watcher)
     if isinstance(result, loop.LoopResult):
@@ -77,6 +92,7 @@ def _doctor(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
 
 ACTS: dict[str, Act] = {
     "plan": _plan,
+    "merge": _merge,
     "confirm": _confirm,
     "logs": _logs,
     "stop": _stop,
