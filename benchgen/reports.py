@@ -11,6 +11,7 @@ from typing import Any
 
 from benchgen.compare.paired import compare_runs
 from benchgen.compare.report import ReportView, write_report
+from benchgen.models import catalogue
 from benchgen.models.device import detect
 from benchgen.plan import gate
 from benchgen.records import Job, Place, Run
@@ -92,7 +93,8 @@ def _near_words(data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 def _training_of(place: Place, runs: Sequence[Run]) -> Job | None:
     """The newest job that made one of the runs' models."""
-    ids = sorted({r.model.row.job_id for r in runs} - {None})
+    made = {catalogue.trained_by(place.store, r.model.row) for r in runs}
+    ids = sorted(id for id in made if id is not None)
     return Job(place, ids[-1]) if ids else None
 
 
@@ -149,6 +151,11 @@ def _plan_line(job: Job) -> str:
         where = f"recipe=from_run run_id=[{listed}] mode={plan.dataset['mode']}"
     else:
         where = f"recipe={plan.job_type} dataset={plan.dataset['source']}"
+    if "adapter" in plan.base:
+        where = (
+            f"recipe={plan.job_type} job_id={plan.base['adapter']['job']} "
+            + where.partition(" ")[2]
+        )
     settings = dict(plan.hyperparameters)
     seed = settings.pop("seed")
     told = " ".join(f"recipe.{key}={value}" for key, value in sorted(settings.items()))

@@ -18,7 +18,7 @@ from benchgen import config
 from benchgen.errors import ConfigError, NotFound, StateError
 from benchgen.models.embedded import EMBEDDED_ID, EMBEDDED_NAME, embedded_model
 from benchgen.models.mock import FixedModel
-from benchgen.models.names import WHOLE, downloaded, match
+from benchgen.models.names import WHOLE, downloaded, match, snapshot
 from benchgen.models.reference import ReferenceModel
 from benchgen.store import ModelRow, Store, file_sha256
 from benchgen.types import Model
@@ -216,6 +216,19 @@ def weights(row: ModelRow, workspace: Path, on_progress: Any = None) -> str:
             next="put the folder back where it was, or use another model",
         )
     return source
+
+
+def local_folder(row: ModelRow, workspace: Path, on_progress: Any = None) -> Path | None:
+    """Where a base's files lie on this machine; None for a hub id that was not downloaded yet."""
+    source = weights(row, workspace, on_progress)
+    return Path(source) if Path(source).is_dir() else snapshot(source, row.spec.get("revision"))
+
+
+def trained_by(store: Store, row: ModelRow) -> int | None:
+    """Id of the job that trained it; of a merged model, of the one that trained its adapter."""
+    while row.kind == "merged" and row.parent_id is not None:
+        row = store.get(ModelRow, row.parent_id)
+    return row.job_id
 
 
 def adapter_folder(row: ModelRow, workspace: Path) -> Path:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+PREFIX = "models--"
+"""Of a model's folder in the hub cache."""
 WHOLE, MODEL, BEGINNING, PARTS = range(4)
 """How well a name fits, best first."""
 
@@ -62,11 +65,26 @@ def _parts(name: str) -> list[str]:
 
 def downloaded() -> list[str]:
     """Hugging Face ids of the models in this machine's hub cache."""
-    home = os.environ.get("HF_HOME") or Path("~/.cache/huggingface").expanduser()
-    cache = Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub")
     try:
-        found = [path.name for path in cache.iterdir() if (path / "snapshots").is_dir()]
+        found = [path.name for path in _cache().iterdir() if (path / "snapshots").is_dir()]
     except OSError:
         return []
-    prefix = "models--"
-    return sorted(n.removeprefix(prefix).replace("--", "/") for n in found if n.startswith(prefix))
+    return sorted(n.removeprefix(PREFIX).replace("--", "/") for n in found if n.startswith(PREFIX))
+
+
+def snapshot(id: str, revision: str | None = None) -> Path | None:
+    """The folder of a model in the hub cache, at a branch, tag or commit; None unless weights are there."""
+    folder = _cache() / (PREFIX + id.replace("/", "--"))
+    name = revision or "main"
+    with suppress(OSError):
+        name = (folder / "refs" / name).read_text().strip()
+    found = folder / "snapshots" / name
+    whole = (found / "config.json").is_file() and any(
+        any(found.glob(pattern)) for pattern in ("*.safetensors", "*.bin")
+    )
+    return found if whole else None
+
+
+def _cache() -> Path:
+    home = os.environ.get("HF_HOME") or Path("~/.cache/huggingface").expanduser()
+    return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub")

@@ -11,6 +11,7 @@ from benchgen.models.fingerprint import WEIGHTS
 
 INDEX = "*.index.json"
 """Names the files that the weights are split over."""
+DTYPES = ("float32", "bfloat16", "float16")
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model")
 
 
@@ -41,6 +42,29 @@ def check_folder(folder: Path, name: str) -> None:
             next="put the tokenizer that it was trained with beside its weights",
         )
     _check_tokenizer(folder, config, name)
+
+
+def weights_dtype(folder: Path, name: str) -> str:
+    """The type its weights are saved in; DataError for quantised ones, which nothing can be merged into."""
+    config = _json(folder / "config.json", name)
+    inner = config.get("text_config") or {}
+    if config.get("quantization_config"):
+        raise DataError(
+            f"the weights of {name} are quantised: an adapter merged into them would be rounded away",
+            got=str(config["quantization_config"].get("quant_method", "quantised")),
+            allowed=DTYPES,
+            next="train and merge on the model before it was quantised",
+        )
+    told = (config.get(key) or inner.get(key) for key in ("dtype", "torch_dtype"))
+    found = str(next(filter(None, told), "float32"))
+    if found not in DTYPES:
+        raise DataError(f"the weights of {name} are of an unknown type", got=found, allowed=DTYPES)
+    return found
+
+
+def weights_bytes(folder: Path) -> int:
+    """Size of all files of weights."""
+    return sum(file.stat().st_size for pattern in WEIGHTS for file in folder.glob(pattern))
 
 
 def _check_tokenizer(folder: Path, config: dict[str, Any], name: str) -> None:

@@ -75,6 +75,11 @@ class Job(Record):
         return state
 
     @property
+    def plan(self) -> Plan:
+        """The plan that it carries out; StateError if that was changed since it was shown."""
+        return gate.load(self.place.store.get(PlanRow, self.row.plan_id))
+
+    @property
     def model(self) -> Model | None:
         """The trained model, once it landed."""
         id = self.row.model_id

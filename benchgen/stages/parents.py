@@ -33,6 +33,8 @@ class Parent:
     folder: Path
     shape: Mapping[str, Any]
     """Rank, alpha and dropout as its own files say."""
+    trained_on: str
+    """Fingerprint of the base's files in its training; empty where none was taken."""
 
     def told(self) -> dict[str, Any]:
         """What a plan binds of it: name, job, sha256 of its weights, fingerprint with its configuration."""
@@ -64,9 +66,12 @@ def parent_of(place: Place, job: Job | int | None, name: str | None) -> Parent:
             next="benchgen models lists them; job_id=1 names the job that trained one",
         )
     folder = catalogue.adapter_folder(row, place.path)
-    plan = gate.load(place.store.get(PlanRow, Job.of(place, row.job_id).row.plan_id))
+    job_of = Job.of(place, row.job_id)
+    plan = gate.load(place.store.get(PlanRow, job_of.row.plan_id))
     base = catalogue.base_of(place.store, row)
-    _check_base(place, base, plan)
+    # of a base that was fetched by the training itself, the plan knew none
+    trained_on = plan.base["fingerprint"] or job_of.row.result.get("base_fingerprint", "")
+    _check_base(place, base, trained_on)
     told = read_json(folder / "adapter_config.json")
     shape = {"r": told["r"], "alpha": told["lora_alpha"], "dropout": told["lora_dropout"]}
     for key, value in shape.items():
@@ -77,7 +82,7 @@ def parent_of(place: Place, job: Job | int | None, name: str | None) -> Parent:
                 allowed=[plan.hyperparameters[key]],
                 next=f"restore the folder of job {row.job_id}, or train it again",
             )
-    return Parent(row, base, plan, folder, shape)
+    return Parent(row, base, plan, folder, shape, trained_on)
 
 
 def recipe_from(
@@ -127,12 +132,11 @@ def _made_by(place: Place, job: Job) -> ModelRow:
     return row
 
 
-def _check_base(place: Place, base: ModelRow, plan: Plan) -> None:
+def _check_base(place: Place, base: ModelRow, wanted: str) -> None:
     """Nothing; NotFound where the base is gone, StateError where it is not the one trained on."""
-    folder = Path(catalogue.weights(base, place.path, place.on_convert))
-    wanted = plan.base.get("fingerprint")
-    if not folder.is_dir() or not wanted:
-        return  # a hub id: its revision is what binds it
+    folder = catalogue.local_folder(base, place.path, place.on_convert)
+    if folder is None or not wanted:
+        return  # a hub id that is not here: loading it fails, or its revision binds it
     found = weights_fingerprint(folder)
     if found != wanted:
         raise StateError(

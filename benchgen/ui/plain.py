@@ -127,6 +127,7 @@ class Screen:
         shown = {
             "loop": self._loop,
             "plan": self._plan,
+            "merge": self._plan,
             "create": self._create,
             "compare": self._compare,
             "rescore": self._rescore,
