@@ -12,6 +12,7 @@ from typing import Any
 
 from benchgen.errors import ConfigError
 from benchgen.models.chat import continuations, encode_prompt, notes, stop_ids, thinks
+from benchgen.models.device import Device
 from benchgen.models.engine.batch import Network
 from benchgen.models.engine.decode import Decoder
 from benchgen.models.engine.likelihood import Scorer
@@ -47,25 +48,43 @@ class LocalModel:
     ) -> None:
         if batch_rows is not None and batch_rows < 1:
             raise ConfigError("batch_rows must be at least 1", got=batch_rows)
-        self.name, self.thinking = name, thinking
-        self.device = pick_device(device, dtype, threads)
-        self.model, self.tokenizer, folder = load_base(path_or_id, self.device, revision)
-        if thinking and not thinks(self.tokenizer):
+        place = pick_device(device, dtype, threads)
+        model, tokenizer, folder = load_base(path_or_id, place, revision)
+        if thinking and not thinks(tokenizer):
             raise ConfigError(
                 f"the chat template of {name} has no switch for thinking",
                 got="thinking=true",
                 next="model.thinking=false, or a model that has one, such as Qwen3",
             )
-        self._fingerprint = weights_fingerprint(folder, adapter, self.device.dtype, thinking)
+        self._fingerprint = weights_fingerprint(folder, adapter, place.dtype, thinking)
         if adapter is not None:
-            self.model = load_adapter(self.model, adapter)
-        self.notes = notes(self.tokenizer)
-        network = Network(self.model, self.device.kind)
+            model = load_adapter(model, adapter)
+        self._serve(model, tokenizer, place, name, batch_rows=batch_rows, thinking=thinking)
+
+    @classmethod
+    def of(cls, model: Any, tokenizer: Any, device: Device, *, name: str) -> LocalModel:
+        """A model that is loaded already, such as one in training; its fingerprint says nothing."""
+        self = cls.__new__(cls)
+        self._fingerprint = ""
+        self._serve(model, tokenizer, device, name)
+        return self
+
+    def _serve(  # noqa: PLR0913 - what is served, and how
+        self,
+        model: Any,
+        tokenizer: Any,
+        device: Device,
+        name: str,
+        *,
+        batch_rows: int | None = None,
+        thinking: bool = False,
+    ) -> None:
+        self.model, self.tokenizer, self.device = model, tokenizer, device
+        self.name, self.thinking = name, thinking
+        self.notes = notes(tokenizer)
+        network = Network(model, device.kind)
         self.decoder = Decoder(
-            network,
-            stop_ids(self.model, self.tokenizer),
-            self._text,
-            batch_rows or ROWS[self.device.kind],
+            network, stop_ids(model, tokenizer), self._text, batch_rows or ROWS[device.kind]
         )
         self.scorer = Scorer(network, self.decoder.padding)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, overload
@@ -81,6 +81,14 @@ def run(
     with path.open("a", encoding="utf-8", newline="\n") as file:
         _ask(task, model, missing, _Writer(file, total - len(missing), total, progress))
     return TraceLog(path, keys)
+
+
+def replies(task: Task, model: Model) -> Iterator[Trace]:
+    """A scored trace of each question as it comes, kept nowhere: for a look at a model in training."""
+    asked = [(question, repeat) for question in task.questions for repeat in range(task.repeats)]
+    requests = _Requests(task, asked)
+    for index, reply in model.generate(requests):
+        yield trace_of(asked[index][0], requests[index], reply, task)
 
 
 class _Requests(Sequence[Request]):

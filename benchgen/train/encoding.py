@@ -9,6 +9,9 @@ from typing import Any
 from benchgen.errors import DataError
 from benchgen.models.chat import IGNORE, encode_row
 
+MOST_DROPPED = 0.05
+"""Share of the rows that may be left out; more means that the data is not what it was taken for."""
+
 
 @dataclass(frozen=True)
 class EncodedRows:
@@ -54,6 +57,14 @@ def check_rows(encoded: EncodedRows, stops: frozenset[int]) -> None:
         raise DataError(
             "no row can be trained on",
             got=f"{encoded.dropped} rows with an empty or overlong answer",
+            next="choose other rows, or raise recipe.max_length",
+        )
+    if encoded.dropped > MOST_DROPPED * (len(encoded.rows) + encoded.dropped):
+        raise DataError(
+            f"{encoded.dropped} of {len(encoded.rows) + encoded.dropped} rows have an answer that is "
+            "empty or longer than max_length",
+            got=f"{encoded.dropped} rows left out",
+            allowed=f"{MOST_DROPPED:.0%} of the rows",
             next="choose other rows, or raise recipe.max_length",
         )
     if any(row["labels"][-1] not in stops for row in encoded.rows):

@@ -16,6 +16,18 @@ Metrics = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
+class HeldOut:
+    """Questions that are asked on the way; training stops once their score has fallen for a while."""
+
+    evaluate: Callable[[Any, Any], dict[str, Any]]
+    """(model, tokenizer) -> {"score": in [0, 1] or None, "right", "scored"}; leaves the model as it was."""
+    every: int
+    """Steps between two evaluations."""
+    patience: int = 2
+    """Evaluations without a better score after which training stops."""
+
+
+@dataclass(frozen=True)
 class TrainOutcome(Record):
     """What a training did and what it left."""
 
@@ -40,6 +52,15 @@ class TrainOutcome(Record):
     batching: str
     resumed_at: int = 0
     """The step this process began after; 0 = it did them all."""
+    batch_size: int = 0
+    gradient_accumulation: int = 0
+    """As trained with at last: smaller and more where memory ran out, with the same product."""
+    notes: tuple[str, ...] = ()
+    """What differed from the plan on the way, such as a halved batch."""
+    evaluations: tuple[dict[str, Any], ...] = ()
+    """Held-out scores on the way: step, score, right, scored."""
+    best_step: int | None = None
+    """The step whose adapter this is, where an earlier one scored best; None = the last."""
     continued: dict[str, Any] | None = None
     """Of a training that went on from an earlier adapter: `continuing.Continued`."""
 
@@ -53,6 +74,7 @@ class Job:
     trainer: str
     place: Device
     on_metrics: Metrics | None
+    held_out: HeldOut | None = None
 
     @property
     def packs(self) -> bool:

@@ -6,29 +6,36 @@ SFTTrainer as `input_ids` and `labels`. A killed training goes on from its last 
 
 from __future__ import annotations
 
+import gc
 import json
 import resource
 import shutil
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from benchgen.errors import ConfigError, TrainingError
 from benchgen.models import quiet_libraries
 from benchgen.models.chat import stop_ids
+from benchgen.models.device import Device
 from benchgen.models.embedded import file_sha256
 from benchgen.models.engine.load import pick_device
 from benchgen.train.batches import Collator, packs_exactly
 from benchgen.train.checkpoints import last_checkpoint, save_adapter, write_json
 from benchgen.train.continuing import prove
 from benchgen.train.encoding import EncodedRows, check_rows, encode_rows
-from benchgen.train.job import Job, Metrics, TrainOutcome, peak_cuda
+from benchgen.train.job import HeldOut, Job, Metrics, TrainOutcome, peak_cuda
 from benchgen.train.loading import load_for_training, unsloth_first
 from benchgen.train.reporting import reporter
 from benchgen.train.settings import SFTSettings, check_settings
+from benchgen.train.stopping import Watch, callback
 
 quiet_libraries()
+
+MOST_HALVINGS = 3
+"""Times that training goes on with fewer rows at once before it gives up."""
 
 
 def train_lora(  # noqa: PLR0913 - the worker's one call; keywords only
@@ -45,12 +52,15 @@ def train_lora(  # noqa: PLR0913 - the worker's one call; keywords only
     base_id: str | None = None,
     adapter: Path | None = None,
     on_metrics: Metrics | None = None,
+    held_out: HeldOut | None = None,
     resume: bool = False,
 ) -> TrainOutcome:
     """Train a LoRA adapter of `base` on `rows` ({"messages", "completion"}); it lands in `out/adapter`.
 
     `base_id` is the name of the base to write into the adapter instead of a path of this machine.
     `adapter` is the folder of an earlier one to go on from; that it does is proved before the first step.
+    `held_out` questions are asked on the way: training stops when their score no longer rises, and the
+    best step's adapter lands. When memory runs out it goes on with half the rows at once, three times.
     With `resume` a finished training returns its outcome and an unfinished one goes on at its last
     whole checkpoint; steps after that one are run, and reported to `on_metrics`, again.
     Raises ConfigError for a bad setting, DataError for rows that cannot be learned from, TrainingError
@@ -63,8 +73,37 @@ def train_lora(  # noqa: PLR0913 - the worker's one call; keywords only
     done.unlink(missing_ok=True)
     if trainer == "unsloth":
         unsloth_first()
-    began = time.monotonic()
-    job = Job(settings, out, trainer, pick_device(device, dtype, threads), on_metrics)
+    began, place = time.monotonic(), pick_device(device, dtype, threads)
+    notes: list[str] = []
+    while True:
+        job = Job(settings, out, trainer, place, on_metrics, held_out)
+        try:
+            outcome = _train(base, rows, job, revision, adapter, base_id, resume)
+            break
+        except _OutOfMemoryError as error:
+            settings = _smaller(settings, error, len(notes))
+            notes.append(
+                f"memory ran out: on with {settings.batch_size} rows at once, "
+                f"{settings.gradient_accumulation} added up"
+            )
+            resume = True
+        _free(place)
+    outcome = replace(outcome, seconds=round(time.monotonic() - began, 3), notes=tuple(notes))
+    write_json(done, outcome.to_dict())
+    shutil.rmtree(out / "checkpoints", ignore_errors=True)
+    return outcome
+
+
+def _train(  # noqa: PLR0913 - the parts of `train_lora`
+    base: Path | str,
+    rows: Sequence[Mapping[str, Any]],
+    job: Job,
+    revision: str | None,
+    adapter: Path | None,
+    base_id: str | None,
+    resume: bool,
+) -> TrainOutcome:
+    settings, out = job.settings, job.out
     model, tokenizer = load_for_training(base, job, revision, adapter)
     encoded = encode_rows(tokenizer, rows, settings.max_length)
     check_rows(encoded, stop_ids(model, tokenizer))
@@ -72,30 +111,70 @@ def train_lora(  # noqa: PLR0913 - the worker's one call; keywords only
     run = _trainer(model, tokenizer, encoded, collator, job)
     continued = prove(run, adapter, settings.batch_size) if adapter else None
     start = last_checkpoint(out / "checkpoints") if resume else None
+    resumed_at = int(start.name.rsplit("-", 1)[1]) if start else 0
+    watch = Watch(job.held_out, out, job.on_metrics) if job.held_out else None
+    if watch:
+        watch.begin(resumed_at)
+        run.add_callback(callback(watch, tokenizer))
     losses = _run(run, out / "checkpoints", start)
+    best_step = watch.restore(run.model) if watch else None
     made = save_adapter(run.model, out, base_id or str(base))
-    outcome = TrainOutcome(
+    if watch:
+        watch.clear()
+    return TrainOutcome(
         steps=int(run.state.global_step),
         rows_used=len(encoded.rows),
         rows_dropped=encoded.dropped,
         rows_truncated=encoded.truncated,
         tokens=encoded.tokens,
         supervised_share=round(encoded.supervised / encoded.tokens, 4),
-        seconds=round(time.monotonic() - began, 3),
+        seconds=0.0,  # of all attempts, by the caller
         final_loss=losses[-1],
         peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         peak_cuda_bytes=peak_cuda(job.place),
         adapter_path=str(made),
         adapter_sha256=file_sha256(made / "adapter_model.safetensors"),
-        trainer=trainer,
+        trainer=job.trainer,
         dtype=job.place.dtype,
-        resumed_at=int(start.name.rsplit("-", 1)[1]) if start else 0,
+        resumed_at=resumed_at,
         batching="padded" if collator.shared is None else "packed",
+        batch_size=settings.batch_size,
+        gradient_accumulation=settings.gradient_accumulation,
+        evaluations=tuple(watch.evaluations) if watch else (),
+        best_step=best_step,
         continued=continued.to_dict() if continued else None,
     )
-    write_json(done, outcome.to_dict())
-    shutil.rmtree(out / "checkpoints", ignore_errors=True)
-    return outcome
+
+
+class _OutOfMemoryError(Exception):
+    """A training step did not fit; it is tried again with fewer rows at once."""
+
+
+def _smaller(settings: SFTSettings, error: Exception, halvings: int) -> SFTSettings:
+    """Fewer rows at once and more steps added up, so that a step learns from as many rows as before."""
+    rows = settings.batch_size
+    part = next((n for n in range(2, rows + 1) if rows % n == 0), 0)
+    if not part or halvings == MOST_HALVINGS:
+        raise TrainingError(
+            f"the device's memory does not hold a training step of {rows} rows",
+            got=f"batch_size={rows} after {halvings} halvings",
+            next="a smaller recipe.max_length or recipe.r, recipe.gradient_checkpointing=true, "
+            "or a smaller base",
+        ) from error
+    return replace(
+        settings,
+        batch_size=rows // part,
+        gradient_accumulation=settings.gradient_accumulation * part,
+    )
+
+
+def _free(place: Device) -> None:
+    """Let go of what the failed attempt held."""
+    gc.collect()
+    if place.kind == "cuda":
+        import torch
+
+        torch.cuda.empty_cache()
 
 
 def _run(run: Any, checkpoints: Path, start: Path | None) -> list[float]:
@@ -107,10 +186,7 @@ def _run(run: Any, checkpoints: Path, start: Path | None) -> list[float]:
     try:
         run.train(resume_from_checkpoint=str(start) if start else None)
     except torch.OutOfMemoryError as error:
-        raise TrainingError(
-            "the device's memory does not hold a training step",
-            next="halve recipe.batch_size and double recipe.gradient_accumulation",
-        ) from error
+        raise _OutOfMemoryError from error
     except (RuntimeError, ValueError, OSError) as error:
         raise TrainingError(f"training stopped: {error}") from error
     losses = [float(entry["loss"]) for entry in run.state.log_history if "loss" in entry]
