@@ -17,7 +17,7 @@ from benchgen.models import catalogue, quiet_libraries
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.plan import gate
 from benchgen.records import Job, PlanRecord
-from benchgen.stages import merging
+from benchgen.stages import merging, publishing
 from benchgen.store import JobRow, ModelRow, PlanRow, cut_torn_line, now
 from benchgen.tracking import tracking
 from benchgen.types import Plan, json_line, sha256
@@ -46,8 +46,14 @@ def main(argv: list[str]) -> int:
 
 
 def work(workspace: Workspace, job: Job) -> None:
-    """Train what the job's plan says and land the model."""
+    """Do what the job's plan says: train or merge and land the model, or take one to the hub."""
     record = PlanRecord(workspace.place, job.row.plan_id)
+    if record.plan.job_type == "publish":  # no device, no rows
+        workspace.store.change(JobRow, job.id, state="running")
+        publishing.finish(
+            workspace.place, job, publishing.run(workspace.place, record.plan, job, _say)
+        )
+        return
     plan, rows = checked(workspace, record)
     with jobs.device_lock(plan.device["kind"], on_wait=lambda: print("waiting for the device")):
         workspace.store.change(JobRow, job.id, state="running")

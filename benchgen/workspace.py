@@ -26,7 +26,7 @@ from benchgen.models import catalogue
 from benchgen.records import Benchmark, Convert, Job, Model, Place, PlanRecord, Run, Write
 from benchgen.reports import build_report
 from benchgen.run import runner
-from benchgen.stages import exchange, merging, planning, running, writing
+from benchgen.stages import exchange, merging, planning, publishing, running, writing
 from benchgen.stages.freezing import freeze
 from benchgen.store import Store
 
@@ -240,6 +240,10 @@ class Workspace:
             name, job, model, hardware or config.HardwareConfig(), limit=limit, form=form
         )
         return merging.plan(self.place, wanted)
+
+    def publish_model(self, model: str, repo: str, *, private: bool = True) -> PlanRecord:
+        """What would go to the repository owner/name of the Hugging Face hub; nothing leaves before a yes."""
+        return publishing.plan(self.place, publishing.Wanted(model, repo, private))
 
     def confirm(self, plan: PlanRecord | int, answer: str) -> Job:
         """The job that `yes` starts; StateError for any other answer, which cancels the plan."""

@@ -277,5 +277,9 @@ class Config:
     path: str | None = None
     dataset: str | None = None
     base_model: str | None = None
+    repo: str | None = None
+    """publish: a repository of the Hugging Face hub, owner/name."""
+    private: bool = True
+    """publish with repo: only its owner sees it."""
     answer: str | None = None
     confirm: str | None = None

@@ -122,7 +122,7 @@ def _card(front: dict[str, Any], title: str, sections: Sequence[tuple[str, list[
 def _made_of(place: Place, base: ModelRow, plan: Plan, adapter: ModelRow) -> list[str]:
     found = licence(place, base)
     rows = [
-        f"base: {_plain(_shown(catalogue.model_id(base)))}",
+        f"base: {_plain(shown(catalogue.model_id(base)))}",
         f"revision of the base: {_plain(plan.base['revision'] or 'none named')}",
         f"fingerprint of the base's files: `{plan.base['fingerprint'] or 'not taken'}`",
         f"licence of the base: {_plain(found or 'not known here: see the base')}",
@@ -156,7 +156,7 @@ def _trained(job: Job) -> str:
     data, settings = plan.dataset, plan.hyperparameters
     mode = f", mode {data['mode']}" if data.get("mode") else ""
     told = ", ".join(f"{key}={settings[key]:g}" for key in SETTINGS if key in settings)
-    rows = f"{data['rows']} rows of {_plain(_shown(str(data['source'])))}{mode}"
+    rows = f"{data['rows']} rows of {_plain(shown(str(data['source'])))}{mode}"
     sha = data.get("sha256", "")
     return f"job {job.id}, {plan.job_type}: {rows}, data sha256 `{sha}`; {told}"
 
@@ -191,7 +191,7 @@ def _table(found: Comparison) -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     for row in found.parts:
         cells = (row.benchmark, PARTS[row.part], row.model, _counts(row), *_share(row), row.label)
-        yield "| " + " | ".join(_plain(_shown(cell)) for cell in cells) + " |"
+        yield "| " + " | ".join(_plain(shown(cell)) for cell in cells) + " |"
 
 
 def _checked(outcome: dict[str, Any]) -> list[str]:
@@ -240,7 +240,7 @@ def _percent(score: float | None) -> str:
     return "-" if score is None else f"{score:.1%}"
 
 
-def _shown(name: str) -> str:
+def shown(name: str) -> str:
     """A name as others may see it: of a path of this machine its last part."""
     return (
         Path(name).name if name.startswith(("/", "~", "./", "../")) or name.count("/") > 1 else name

@@ -135,7 +135,8 @@ def record_plan(place: Place, plan: Plan, rows: Sequence[TrainingRow]) -> PlanRe
     row = PlanRow(owner=place.user, hash=plan.hash, plan=plan.to_dict())
     with place.store.write() as session:
         others = session.scalars(sa.select(PlanRow).where(PlanRow.state != "cancelled"))
-        if any(other.plan.get("name") == plan.name for other in others):
+        lands = plan.job_type != "publish"  # one more upload of a model takes no name
+        if lands and any(other.plan.get("name") == plan.name for other in others):
             raise ConfigError(
                 f"another plan has just taken the name {plan.name}",
                 got=plan.name,

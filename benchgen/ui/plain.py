@@ -135,6 +135,8 @@ class Screen:
             "doctor": self._doctor,
             "logs": self._logs,
         }.get(verb)
+        if verb == "publish" and "plan" in result:
+            shown = self._plan
         if shown is not None:
             shown(result)
         elif verb in result and isinstance(result[verb], list):

@@ -118,6 +118,8 @@ def _edit(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
 
 
 def _publish(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    if cfg.repo is not None:
+        return ws.publish_model(cfg.model.name, cfg.repo, private=cfg.private).summary()
     bench = ws.benchmark(need(cfg, "benchmark_id")).publish()
     return {"benchmark": bench.id, "state": bench.row.state, "link": bench.link}
 

@@ -33,7 +33,12 @@ VERBS = {
         ),
         Verb("rename", "benchmark_id=1 name=N", "give a draft another name", False),
         Verb("delete", "benchmark_id=1", "take away a draft and its files", False),
-        Verb("publish", "benchmark_id=1", "freeze a draft, so that it can be run", False),
+        Verb(
+            "publish",
+            "benchmark_id=1 | model=NAME repo=org/name [private=no]",
+            "freeze a draft, so that it can be run; or plan a model's upload to the hub",
+            False,
+        ),
         Verb(
             "export",
             "benchmark_id=1 path=F [format=codabench] | run_id=1 path=F",
@@ -121,6 +126,8 @@ KEYS = {
     "baseline": "id of the run that the others are compared with",
     "program": "scoring program: latest, own, or the first digits of one's sha256",
     "lines": "at most so many lines",
+    "repo": "a repository of the Hugging Face hub, owner/name; HF_TOKEN is read from the environment",
+    "private": "no: everybody may see it",
     "confirm": "yes: the word on the plan, given beforehand",
 }
 VERB_KEYS = {
@@ -128,7 +135,7 @@ VERB_KEYS = {
     "edit": "benchmark_id question change",
     "rename": "benchmark_id name",
     "delete": "benchmark_id",
-    "publish": "benchmark_id",
+    "publish": "benchmark_id model repo private",
     "export": "benchmark_id run_id format path",
     "import": "path",
     "run": "benchmark_id model limit seed repeats sampling",
