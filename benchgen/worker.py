@@ -17,7 +17,7 @@ from benchgen.models import catalogue, quiet_libraries
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.plan import gate
 from benchgen.records import Job, PlanRecord
-from benchgen.stages import merging, publishing
+from benchgen.stages import held_out, merging, publishing
 from benchgen.store import JobRow, ModelRow, PlanRow, cut_torn_line, now
 from benchgen.tracking import tracking
 from benchgen.types import Plan, json_line, sha256
@@ -114,7 +114,7 @@ def train(
             file.write(json_line(row))
             file.flush()
             tracker.log(row)
-            print(f"step {row['step']}: loss {row.get('loss', float('nan')):.4f}", flush=True)
+            _say(_step_words(row))
 
         outcome = train_lora(
             catalogue.weights(base, workspace.path),
@@ -128,11 +128,36 @@ def train(
             base_id=plan.base_model,
             adapter=earlier(workspace, plan),
             on_metrics=write,
+            held_out=_held_out(workspace, plan),
             resume=True,
         )
         about = {"base_model": plan.base_model, "dataset": plan.dataset, "plan": plan.hash}
         tracker.artifact(plan.name, "adapter", Path(outcome.adapter_path), about)
     return outcome.to_dict()
+
+
+def _held_out(workspace: Workspace, plan: Plan) -> Any:
+    """The questions asked on the way, if the plan has any."""
+    from benchgen.models.engine.load import pick_device
+    from benchgen.models.local import LocalModel
+    from benchgen.train.job import HeldOut
+
+    asked = plan.dataset.get("held_out")
+    if not asked:
+        return None
+    device = pick_device(plan.device["kind"], plan.device["dtype"])
+
+    def serve(model: Any, tokenizer: Any) -> LocalModel:
+        return LocalModel.of(model, tokenizer, device, name=plan.name)
+
+    evaluate = held_out.evaluator(workspace.place, asked, serve)
+    return HeldOut(evaluate, asked["every"], asked["patience"])
+
+
+def _step_words(row: dict[str, Any]) -> str:
+    if "held_out_score" in row:
+        return f"step {row['step']}: {row['held_out_right']} of {row['held_out_scored']} held-out"
+    return f"step {row['step']}: loss {row.get('loss', float('nan')):.4f}"
 
 
 def _say(line: str) -> None:

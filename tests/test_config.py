@@ -272,7 +272,7 @@ def test_a_recipe_has_the_settings_that_the_trainer_has() -> None:
     """The plan hands them over by name; `name` and `rows` are the plan's, `seed` comes from the top of the config."""
     trainer = set(fields_of("train/settings.py", "SFTSettings"))
     recipe = {f.name for f in dataclasses.fields(config.RecipeConfig)}
-    assert recipe - {"name", "rows"} == trainer - {"seed"}
+    assert recipe - {"name", "rows", "stop"} == trainer - {"seed"}
     assert "seed" in trainer
 
 

@@ -75,7 +75,9 @@ def test_a_plan_says_everything_that_will_run(base: planner.Base) -> None:
     plan = planner.make_plan(ask(recipe={"max_steps": 7}), base, rows())
     assert plan.hyperparameters == {
         **{
-            k: v for k, v in dataclasses.asdict(RecipeConfig()).items() if k not in ("name", "rows")
+            k: v
+            for k, v in dataclasses.asdict(RecipeConfig()).items()
+            if k not in ("name", "rows", "stop")
         },
         "max_steps": 7,
         "seed": 0,
@@ -89,6 +91,7 @@ def test_a_plan_says_everything_that_will_run(base: planner.Base) -> None:
         "questions": 10,
         "replayed": 0,
         "overlap": [],
+        "held_out": None,
         "runs": [],
         "sha256": sha256([row.to_dict() for row in rows()]),
     }
@@ -104,11 +107,12 @@ def changed(base: planner.Base) -> dict[str, Plan]:
     plans = {
         f"recipe.{f.name}": planner.make_plan(ask(recipe={f.name: _other(f.name)}), base, rows())
         for f in dataclasses.fields(RecipeConfig)
-        if f.name not in ("name", "rows")
+        if f.name not in ("name", "rows", "stop")
     }
     more = {
         "tracking": ask(tracking={"name": "wandb"}),
         "replayed": ask(replayed=3),
+        "held_out": ask(held_out={"benchmark": 1}),
         "seed": ask(seed=1),
         "source": ask(source="other.jsonl"),
         "mode": ask(mode="distill"),

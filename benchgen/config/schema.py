@@ -135,11 +135,50 @@ class RowsConfig:
 
 
 @dataclass
+class GrpoConfig:
+    """What recipe=grpo has beside the settings of every training; why each is so stands in its file."""
+
+    num_generations: int = 8
+    """G: completions of one prompt, compared with one another; they divide a step's completions."""
+    temperature: float = 1.0
+    max_completion_length: int = 64
+    loss_type: str = "dapo"
+    """dapo | dr_grpo | bnpo | grpo"""
+    beta: float = 0.0
+    epsilon: float = 0.2
+    epsilon_high: float = 0.28
+    scale_rewards: str = "group"
+    """group | batch | none"""
+    mask_truncated_completions: bool = True
+    format_weight: float = 0.0
+    """Reward, on top of 1, of a right answer in exactly the form asked for; 0.1 at most."""
+    hold_out: float = 0.0
+    """Share of the benchmark's questions, drawn by key, that are not trained on."""
+    vllm: bool = False
+
+
+@dataclass
+class StopConfig:
+    """When a training ends before its last step: a held-out benchmark is asked on the way."""
+
+    benchmark_id: int | None = None
+    """null = nothing is asked; its questions count as seen, since they decide which adapter lands."""
+    every: int = 10
+    """Steps between two evaluations."""
+    patience: int = 2
+    """Evaluations without a better score after which it ends."""
+    limit: int = 50
+    """The benchmark's first questions."""
+
+
+@dataclass
 class RecipeConfig:
     """Every hyperparameter of a training, none left to a library's default."""
 
     name: str = "lora"
     rows: RowsConfig = field(default_factory=RowsConfig)
+    stop: StopConfig = field(default_factory=StopConfig)
+    grpo: GrpoConfig = field(default_factory=GrpoConfig)
     learning_rate: float = 1e-3
     epochs: float = 1.0
     max_steps: int = -1

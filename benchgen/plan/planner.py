@@ -87,6 +87,8 @@ class Ask:
     """Rows that repeat what the model answered right."""
     overlap: tuple[Mapping[str, Any], ...] = ()
     """Benchmarks whose prompts the rows hold: benchmark, name, questions, of."""
+    held_out: Mapping[str, Any] | None = None
+    """The benchmark asked on the way: benchmark, name, questions, sha256, every, patience."""
     tracking: Mapping[str, Any] = field(default_factory=dict)
     """Where its metrics go beside its own folder: name, project, entity, mode."""
     tokens_per_s: float | None = None
@@ -105,7 +107,7 @@ def make_plan(ask: Ask, base: Base, rows: Sequence[TrainingRow]) -> Plan:
     device = choose_device(ask.hardware)
     trainer = choose_trainer(ask.trainer, device)
     settings = {**dataclasses.asdict(ask.recipe), "seed": ask.seed}
-    for told_elsewhere in ("name", "rows"):
+    for told_elsewhere in ("name", "rows", "stop"):
         del settings[told_elsewhere]
     steps = num_steps(ask.recipe, len(rows))
     lengths = row_lengths(base, rows)
@@ -128,6 +130,7 @@ def make_plan(ask: Ask, base: Base, rows: Sequence[TrainingRow]) -> Plan:
             "questions": len({row.key for row in rows}),
             "replayed": ask.replayed,
             "overlap": [dict(one) for one in ask.overlap],
+            "held_out": dict(ask.held_out) if ask.held_out else None,
             "sha256": sha256([row.to_dict() for row in rows]),
         },
         hyperparameters=settings,

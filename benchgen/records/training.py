@@ -86,11 +86,13 @@ class Job(Record):
         return Model(self.place, id) if id else None
 
     def metrics(self) -> list[dict[str, Any]]:
-        """One row a step: step, loss and what else the trainer logged.
+        """One row a step: step, loss and what else the trainer logged, held-out scores among it.
 
-        A resumed training does the steps after its last checkpoint again; the later row holds.
+        A resumed training does the steps after its last checkpoint again; the later values hold.
         """
-        rows = {row["step"]: row for row in read_jsonl(self.folder / "metrics.jsonl")}
+        rows: dict[int, dict[str, Any]] = {}
+        for row in read_jsonl(self.folder / "metrics.jsonl"):
+            rows.setdefault(row["step"], {}).update(row)
         return [rows[step] for step in sorted(rows)]
 
     def status(self) -> dict[str, Any]:

@@ -17,19 +17,19 @@ from benchgen.models import catalogue
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.models.whole import check_folder
 from benchgen.plan import gate, planner
-from benchgen.records import Job, Place, PlanRecord, Run
+from benchgen.records import Benchmark, Job, Place, PlanRecord, Run
 from benchgen.reports import tokens_trained
 from benchgen.rundata.rows import (
     Chosen,
     RunData,
-    TrainingRow,
     rows_from_file,
     rows_from_runs,
 )
-from benchgen.stages import parents
+from benchgen.stages import held_out, parents
 from benchgen.stages.advice import advice, overlaps, parameters
 from benchgen.store import JobRow, ModelRow, PlanRow, write_json, write_jsonl
 from benchgen.types import Plan, sha256
+from benchgen.types import Record as Row
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
@@ -46,6 +46,8 @@ class Wanted:
     """recipe=continue: the job whose adapter is trained further."""
     run: Run | int | Sequence[Run | int] | None = None
     mode: str = "failures"
+    benchmark: Benchmark | int | None = None
+    """recipe=grpo: the one whose questions are asked and whose scorer rewards."""
     dataset: str | Path | None = None
     base_model: str | None = None
     name: str | None = None
@@ -60,6 +62,16 @@ def plan(place: Place, wanted: Wanted) -> PlanRecord:
     """What a training would do, frozen under a hash; starts nothing."""
     recipe, base_model = wanted.recipe, wanted.base_model
     chosen = config.load_recipe(recipe, **wanted.settings) if isinstance(recipe, str) else recipe
+    if chosen.name == "grpo":
+        from benchgen.stages import rewarding  # which stands on this module
+
+        return rewarding.plan(place, wanted, chosen)
+    if chosen.grpo != config.GrpoConfig():
+        raise ConfigError(
+            f"recipe.grpo is read by recipe=grpo alone, not by recipe={chosen.name}",
+            got=chosen.name,
+            next="recipe=grpo benchmark_id=1, or leave recipe.grpo out",
+        )
     goes_on = chosen.name == "continue"
     parent = parents.parent_of(place, wanted.job, base_model) if goes_on else None
     notes: list[str] = []
@@ -92,6 +104,13 @@ def plan(place: Place, wanted: Wanted) -> PlanRecord:
     tracking.check(wanted.tracker.name, wanted.tracker.mode)
     base, shared = base_from(place, row), overlaps(place, rows.rows)
     told = advice(place, runs, row, shared, parameters(base))
+    asked = held_out.told(place, chosen.stop)
+    if asked:
+        seen |= {q.key for q in held_out.questions(place, asked)}
+        told.append(
+            f"benchmark {asked['benchmark']} decides when training ends: its score afterwards is not "
+            "held out, compare on another"
+        )
     how = "continue" if goes_on else wanted.mode if from_run else "lora"
     ask = planner.Ask(
         job_type="from-run" if from_run and not goes_on else chosen.name,
@@ -108,6 +127,7 @@ def plan(place: Place, wanted: Wanted) -> PlanRecord:
         notes=(*notes, *told),
         replayed=rows.replayed,
         overlap=tuple(shared),
+        held_out=asked,
         tracking=dataclasses.asdict(wanted.tracker),
         tokens_per_s=_measured_speed(place, row, wanted.hardware),
     )
@@ -130,7 +150,7 @@ def confirm(place: Place, plan: PlanRecord | int, answer: str) -> Job:
     return job
 
 
-def record_plan(place: Place, plan: Plan, rows: Sequence[TrainingRow]) -> PlanRecord:
+def record_plan(place: Place, plan: Plan, rows: Sequence[Row]) -> PlanRecord:
     """The plan with its frozen rows: both are there or neither is."""
     row = PlanRow(owner=place.user, hash=plan.hash, plan=plan.to_dict())
     with place.store.write() as session:

@@ -1,0 +1,65 @@
+"""The benchmark that a training asks on the way, to stop when it learns nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from benchgen import config
+from benchgen.errors import ConfigError, StateError
+from benchgen.records import Benchmark, Place
+from benchgen.run.metrics import tally
+from benchgen.run.runner import Task, replies
+from benchgen.types import Question
+
+
+def told(place: Place, stop: config.StopConfig) -> dict[str, Any] | None:
+    """What a plan says of it; None where none is asked, StateError for a draft."""
+    if stop.benchmark_id is None:
+        return None
+    for name in ("every", "patience", "limit"):
+        if getattr(stop, name) < 1:
+            raise ConfigError(f"recipe.stop.{name} must be at least 1", got=getattr(stop, name))
+    bench = Benchmark.of(place, stop.benchmark_id)
+    if bench.row.state != "published":
+        raise StateError(
+            f"benchmark {bench.id} is a {bench.row.state}: only a published one is asked",
+            got=bench.row.state,
+            allowed=["published"],
+            next=f"benchgen publish benchmark_id={bench.id}",
+        )
+    return {
+        "benchmark": bench.id,
+        "name": bench.row.name,
+        "questions": min(stop.limit, bench.row.questions),
+        "sha256": bench.row.questions_sha256,
+        "every": stop.every,
+        "patience": stop.patience,
+    }
+
+
+def questions(place: Place, asked: dict[str, Any]) -> list[Question]:
+    """Those that the plan says."""
+    return Benchmark(place, asked["benchmark"]).questions[: asked["questions"]]
+
+
+def evaluator(
+    place: Place, asked: dict[str, Any], serve: Callable[[Any, Any], Any]
+) -> Callable[[Any, Any], dict[str, Any]]:
+    """(model, tokenizer) -> {"score", "right", "scored"}; `serve` makes a loaded model answer.
+
+    The model is left in the mode that it was in.
+    """
+    bench = Benchmark(place, asked["benchmark"])
+    task = Task(questions(place, asked), bench.evaluation, bench.scorer())
+
+    def evaluate(model: Any, tokenizer: Any) -> dict[str, Any]:
+        training = model.training
+        model.eval()
+        try:
+            found = tally(trace.correct for trace in replies(task, serve(model, tokenizer)))
+        finally:
+            model.train(training)
+        return {name: found[name] for name in ("score", "right", "scored")}
+
+    return evaluate
