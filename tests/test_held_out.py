@@ -92,4 +92,6 @@ def test_a_job_asks_it_and_stops_when_nothing_is_learned(ws: Workspace, file: Pa
     assert [row["held_out_score"] for row in rows] == scores
     assert all("loss" in row for row in rows)
     assert any("of 6 held-out" in line for line in job.logs(20))
-    ws.run(bench, job.model)  # the adapter landed and runs
+    model = job.model
+    assert model is not None
+    ws.run(bench, model)  # the adapter landed and runs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .spelling import any_of, lowered
 
@@ -119,8 +119,7 @@ _NO_DOUBT = re.compile(r"no doubt|without (?:a )?doubt|not the only")
 _CLAUSE_END = re.compile(r"[.;!?\n:,]|\bbut\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Declaration:
+class Declaration(NamedTuple):
     """A place where the reply says that its answer follows."""
 
     start: int

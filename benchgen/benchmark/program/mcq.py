@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from . import declared, reading, spelling
 from .corrections import corrections, retractions
@@ -45,9 +44,11 @@ def score(
     read = reading.read(reply, truncated=truncated)
     pick = _settled(read, options, several)
     if pick.labels:
-        names = ",".join(options.labels[i] for i in pick.labels)
-        texts = {options.same[i] for i in pick.labels}
-        return judged(texts == {options.same[i] for i in gold}, names)
+        same, picked = options.same, pick.labels
+        if len(picked) == len(gold) == 1:
+            return judged(same[picked[0]] == same[gold[0]], options.labels[picked[0]])
+        names = ",".join([options.labels[i] for i in picked])
+        return judged({same[i] for i in picked} == {same[i] for i in gold}, names)
     if pick.reason == "truncated":
         return missed("truncated", read.note or "no_final_answer")
     if pick.final:
@@ -80,7 +81,7 @@ def _settled(read: reading.Reading, options: Options, several: bool) -> Pick:
             return pick
         if not first.reason:
             first = pick
-    return replace(first, final=bool(first.reason))
+    return first._replace(final=bool(first.reason)) if first.reason else first
 
 
 def _before_the_cut(part: str, low: str, options: Options, several: bool) -> Pick:

@@ -6,7 +6,7 @@ All patterns here and beside are linear: no adjacent unbounded repeats over the 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .spelling import any_of, lowered, normalised
 
@@ -40,8 +40,7 @@ def bounded(reply: str) -> str:
     return f"{reply[:MAX_HALF]}\n{reply[-MAX_HALF:]}"
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """A reply taken apart."""
 
     parts: tuple[str, ...]

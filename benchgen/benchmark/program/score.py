@@ -49,7 +49,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -220,7 +219,10 @@ def _with_form(
             as_json=arguments.get("format") == "json",
         )
     )
-    return replace(verdict, strict=True) if in_form else verdict
+    if not in_form:
+        return verdict
+    told = (verdict.correct, verdict.value, verdict.extracted, verdict.status, verdict.reason)
+    return Score(*told, strict=True)
 
 
 def _calls_natively(messages: Any) -> bool:

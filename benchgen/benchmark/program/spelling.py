@@ -53,16 +53,31 @@ def any_of(stems: tuple[str, ...], text: str) -> bool:
     return False
 
 
+# Each pattern begins with the sign or letter that it is about and looks back from there: a search can
+# then skip to the next such character.
 _PUNCTUATION = re.compile(
     r"[!\"()*;?\[\]_`{}\\$•·…|]"
-    r"|\.(?!\d)|[,:/](?!\d)|(?<!\d)[,:/]"  # kept in 3.14, 12:00, 1/2
-    r"|-(?=[^\W\d_])|(?<!\b\w)-(?=[^\w.]|\Z)|(?<=[\w)])-(?=[\d.])"  # kept as a sign, and in A-
+    r"|\.(?!\d)|[,:/](?!\d)|[,:/](?<!\d[,:/])"  # kept in 3.14, 12:00, 1/2
+    r"|-(?=[^\W\d_])|-(?<!\b\w-)(?=[^\w.]|\Z)|-(?<=[\w)]-)(?=[\d.])"  # kept as a sign, and in A-
 )
+_PLAIN = str.maketrans(dict.fromkeys('!"()*;?[]_`{}\\$•·…|', " "))
+_BETWEEN = re.compile(r"[.,:/](?!\d)|[,:/](?<!\d[,:/])")
 _ACRONYM = re.compile(r"(?<![^\W_])([^\W\d_])\.(?=[^\W\d_](?![^\W_]))")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_POINTED = re.compile(r"\.[^\W\d_]")
+_THOUSANDS = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
 _POSSESSIVE = re.compile(r"'(?=s\b)")
-_ARTICLE = re.compile(r"(?<![\w'-])(?:[Tt]he|THE|[Aa]n|a)\s+(?=\w)")
+_ARTICLE = re.compile(
+    r"(?:[Tt](?<![\w'-].)he|T(?<![\w'-].)HE|[Aa](?<![\w'-].)n|a(?<![\w'-].))\s+(?=\w)"
+)
 _FIRST_A = re.compile(r"\A\s*A\s+(?=\w)")  # elsewhere a capital A is a name: vitamin A
+
+
+def _without_marks(words: str) -> str:
+    """The words with a space for each punctuation sign that is not part of a number or a word."""
+    if "-" in words:  # whether a hyphen is one depends on the signs beside it
+        return _PUNCTUATION.sub(" ", words)
+    words = words.translate(_PLAIN)
+    return _BETWEEN.sub(" ", words)
 
 
 # Pictures and ornaments (✅, →️, ®) are punctuation; mathematical symbols (category Sm) are not.
@@ -88,9 +103,9 @@ def folded(text: str, *, case: bool = False, articles: bool = False, marks: bool
     words = text if articles else _FIRST_A.sub("", text)
     if not marks:
         words = _THOUSANDS.sub("", words) if "," in words else words
-        words = _ACRONYM.sub(r"\1", words) if "." in words else words
+        words = _ACRONYM.sub(r"\1", words) if _POINTED.search(words) else words
         words = _POSSESSIVE.sub(" ", words).replace("'", "") if "'" in words else words
-        words = _PUNCTUATION.sub(" ", words)
+        words = _without_marks(words)
         if not words.isascii():
             words = words.translate(_SYMBOLS)
     if not articles:

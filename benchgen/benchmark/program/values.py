@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import spelling
 from .declared import FILLER, peeled
 from .options import Options
 
 
-@dataclass(frozen=True, slots=True)
-class Pick:
+class Pick(NamedTuple):
     """The options that a text settles on, or why it settles on none."""
 
     labels: tuple[int, ...] = ()
