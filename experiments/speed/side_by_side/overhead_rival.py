@@ -70,8 +70,8 @@ def inspect(folder: Path) -> int:
         (log,) = inspect_ai.eval(
             "task.py", model=model, log_dir=out, display="none", log_level="error"
         )
-    assert log.status == "success", log.error
-    return len(log.samples or [])
+        assert log.status == "success", log.error
+        return len(log.samples or [])  # read from the file
 
 
 if __name__ == "__main__":
