@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from benchgen.compare.paired import compare_runs
 from benchgen.compare.report import ReportView, write_report
+from benchgen.config import GrpoConfig
 from benchgen.models import catalogue
 from benchgen.models.device import detect
 from benchgen.plan import gate
@@ -149,17 +150,23 @@ def _plan_line(job: Job) -> str:
     if plan.job_type == "from-run":
         listed = ",".join(map(str, plan.dataset["runs"]))
         where = f"recipe=from_run run_id=[{listed}] mode={plan.dataset['mode']}"
+    elif plan.job_type == "grpo":
+        where = f"recipe=grpo benchmark_id={plan.dataset['benchmark']}"
     else:
         where = f"recipe={plan.job_type} dataset={plan.dataset['source']}"
-    if "adapter" in plan.base:
+    if "adapter" in plan.base and plan.job_type != "grpo":
         where = (
             f"recipe={plan.job_type} job_id={plan.base['adapter']['job']} "
             + where.partition(" ")[2]
         )
     settings = dict(plan.hyperparameters)
     seed = settings.pop("seed")
-    told = " ".join(f"recipe.{key}={value}" for key, value in sorted(settings.items()))
-    model = f"base_model={plan.base['name']} name={plan.name} trainer={plan.device['trainer']}"
+    own = {f.name for f in fields(GrpoConfig)}
+    told = " ".join(
+        f"recipe.{'grpo.' * (key in own)}{key}={value}" for key, value in sorted(settings.items())
+    )
+    started = plan.base.get("adapter", plan.base) if plan.job_type == "grpo" else plan.base
+    model = f"base_model={started['name']} name={plan.name} trainer={plan.device['trainer']}"
     return f"benchgen plan {where} {model} seed={seed} {told}"
 
 
@@ -203,6 +210,8 @@ def environment() -> dict[str, Any]:
 
 def tokens_trained(result: Mapping[str, Any], plan: Mapping[str, Any]) -> float:
     """Tokens of all rows of all steps of a job, padding not counted: mean row length times rows seen."""
+    if "tokens_seen" in result:  # GRPO counts as it samples
+        return float(result["tokens_seen"])
     settings = plan["hyperparameters"]
     rows_seen = result["steps"] * settings["batch_size"] * settings["gradient_accumulation"]
     return float(result["tokens"]) / float(result["rows_used"]) * float(rows_seen)
@@ -212,10 +221,11 @@ def actual_of(job: Job, plan: Plan) -> dict[str, float]:
     """What a finished job took, under the names and in the units of its plan's estimates."""
     result = job.row.result
     peak = result["peak_cuda_bytes"] or result["peak_rss_bytes"]
+    counted = ("rows_truncated", "truncated_rows"), ("completions", "completions")
     return {
         "steps": float(result["steps"]),
         "tokens": round(tokens_trained(result, plan.to_dict())),
-        "truncated_rows": float(result["rows_truncated"]),
+        **{ours: float(result[name]) for name, ours in counted if name in result},
         "seconds": float(result["seconds"]),
         "memory": round(peak / 2**30, 2),
     }

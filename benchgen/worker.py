@@ -6,10 +6,11 @@ the model. Killed at any moment it leaves a job that `resume` takes up at the la
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchgen import jobs
 from benchgen.errors import BenchgenError, StateError, TrainingError
@@ -22,6 +23,10 @@ from benchgen.store import JobRow, ModelRow, PlanRow, cut_torn_line, now
 from benchgen.tracking import tracking
 from benchgen.types import Plan, json_line, sha256
 from benchgen.workspace import Workspace
+
+if TYPE_CHECKING:
+    from benchgen.train.grpo import GRPOOutcome
+    from benchgen.train.job import TrainOutcome
 
 
 def main(argv: list[str]) -> int:
@@ -99,11 +104,8 @@ def train(
     if plan.device["trainer"] == "unsloth":
         import unsloth  # noqa: F401 - must come before trl, transformers and peft
 
-    from benchgen.train.settings import SFTSettings
-    from benchgen.train.sft import train_lora
-
     base = catalogue.find(workspace.store, plan.base["name"])
-    settings = SFTSettings(**plan.hyperparameters)
+    trained = _rewarded if plan.job_type == "grpo" else _supervised
     cut_torn_line(folder / "metrics.jsonl")  # a killed worker's
     with (
         (folder / "metrics.jsonl").open("a", encoding="utf-8") as file,
@@ -116,11 +118,12 @@ def train(
             tracker.log(row)
             _say(_step_words(row))
 
-        outcome = train_lora(
-            catalogue.weights(base, workspace.path),
+        outcome = trained(
+            workspace,
+            plan,
             rows,
-            settings,
-            folder,
+            base=catalogue.weights(base, workspace.path),
+            out=folder,
             trainer=plan.device["trainer"],
             device=plan.device["kind"],
             dtype=plan.device["dtype"],
@@ -128,7 +131,6 @@ def train(
             base_id=plan.base_model,
             adapter=earlier(workspace, plan),
             on_metrics=write,
-            held_out=_held_out(workspace, plan),
             resume=True,
         )
         about = {"base_model": plan.base_model, "dataset": plan.dataset, "plan": plan.hash}
@@ -157,7 +159,41 @@ def _held_out(workspace: Workspace, plan: Plan) -> Any:
 def _step_words(row: dict[str, Any]) -> str:
     if "held_out_score" in row:
         return f"step {row['step']}: {row['held_out_right']} of {row['held_out_scored']} held-out"
-    return f"step {row['step']}: loss {row.get('loss', float('nan')):.4f}"
+    name = "reward" if "reward" in row else "loss"
+    value = row.get(name)
+    return f"step {row['step']}: {name} {'not measured' if value is None else f'{value:.4f}'}"
+
+
+def _supervised(
+    workspace: Workspace, plan: Plan, rows: list[dict[str, Any]], **told: Any
+) -> TrainOutcome:
+    from benchgen.train.settings import SFTSettings
+    from benchgen.train.sft import train_lora
+
+    settings = SFTSettings(**plan.hyperparameters)
+    return train_lora(rows=rows, settings=settings, held_out=_held_out(workspace, plan), **told)
+
+
+def _rewarded(
+    workspace: Workspace, plan: Plan, rows: list[dict[str, Any]], **told: Any
+) -> GRPOOutcome:
+    from benchgen.stages import rewarding
+    from benchgen.train.grpo import train_grpo
+    from benchgen.train.grpo_settings import GRPOSettings
+    from benchgen.train.settings import SFTSettings
+
+    bench = rewarding.checked_benchmark(workspace.place, plan.dataset)
+    given = plan.hyperparameters
+    own = {f.name: given[f.name] for f in dataclasses.fields(GRPOSettings)}
+    shared = {f.name: given[f.name] for f in dataclasses.fields(SFTSettings) if f.name in given}
+    return train_grpo(
+        rows=rows,
+        judge=rewarding.judge(rows, bench.scorer()),
+        settings=SFTSettings(**shared),
+        grpo=GRPOSettings(**own),
+        stop=bench.evaluation.stop,
+        **told,
+    )
 
 
 def _say(line: str) -> None:

@@ -23,10 +23,11 @@ from benchgen.compare.paired import compare_runs
 from benchgen.compare.views import Comparison
 from benchgen.errors import InputError
 from benchgen.models import catalogue
+from benchgen.plan.preflight import Preflight
 from benchgen.records import Benchmark, Convert, Job, Model, Place, PlanRecord, Run, Write
 from benchgen.reports import build_report
 from benchgen.run import runner
-from benchgen.stages import exchange, merging, planning, publishing, running, writing
+from benchgen.stages import exchange, merging, planning, publishing, rewarding, running, writing
 from benchgen.stages.freezing import freeze
 from benchgen.store import Store
 
@@ -183,6 +184,33 @@ class Workspace:
         """The run with this id."""
         return Run.of(self.place, id)
 
+    def preflight(  # noqa: PLR0913 - what a sampling pass is, keywords only
+        self,
+        benchmark: Benchmark | int,
+        model: str | Model | config.ModelConfig,
+        *,
+        grpo: config.GrpoConfig | None = None,
+        limit: int | None = None,
+        seed: int = 0,
+        hardware: config.HardwareConfig | None = None,
+        progress: runner.Progress | None = None,
+    ) -> tuple[Run, Preflight]:
+        """(a run of several replies to each of the first `limit` questions, what it says about GRPO).
+
+        Drawn as recipe=grpo would with these settings; a plan with the same ones shows it. DataError where
+        the scorer pays for junk.
+        """
+        return rewarding.sample(
+            self.place,
+            benchmark,
+            model,
+            grpo or config.GrpoConfig(),
+            limit=limit,
+            seed=seed,
+            hardware=hardware,
+            progress=progress,
+        )
+
     # ------------------------------------------------------------------------- plans and jobs
 
     def plan(  # noqa: PLR0913 - each is a word of the person's request
@@ -192,6 +220,7 @@ class Workspace:
         job: Job | int | None = None,
         run: Run | int | Sequence[Run | int] | None = None,
         mode: str = "failures",
+        benchmark: Benchmark | int | None = None,
         dataset: str | Path | None = None,
         base_model: str | None = None,
         name: str | None = None,
@@ -210,6 +239,7 @@ class Workspace:
             job=job,
             run=run,
             mode=mode,
+            benchmark=benchmark,
             dataset=dataset,
             base_model=base_model,
             name=name,

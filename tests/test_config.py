@@ -272,8 +272,21 @@ def test_a_recipe_has_the_settings_that_the_trainer_has() -> None:
     """The plan hands them over by name; `name` and `rows` are the plan's, `seed` comes from the top of the config."""
     trainer = set(fields_of("train/settings.py", "SFTSettings"))
     recipe = {f.name for f in dataclasses.fields(config.RecipeConfig)}
-    assert recipe - {"name", "rows", "stop"} == trainer - {"seed"}
+    assert recipe - {"name", "rows", "stop", "grpo"} == trainer - {"seed"}
     assert "seed" in trainer
+
+
+def test_grpo_has_the_settings_that_its_trainer_has_and_its_file_says_them_all() -> None:
+    """`hold_out` is the plan's; a default that differed from the file's would be one nobody reads."""
+    own = dataclasses.asdict(config.GrpoConfig())
+    trainer = fields_of("train/grpo_settings.py", "GRPOSettings")
+    assert set(own) - {"hold_out"} == set(trainer)
+    assert {name: repr(own[name]) for name in trainer} == trainer
+    told = yaml.safe_load((config.root() / "recipe" / "grpo.yaml").read_text())
+    assert told["grpo"] == own
+    assert set(told) == {f.name for f in dataclasses.fields(config.RecipeConfig)} - {
+        *("rows", "stop", "batching")
+    }
 
 
 def test_an_evaluation_config_is_a_frozen_evaluation_without_its_version() -> None:

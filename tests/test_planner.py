@@ -77,7 +77,7 @@ def test_a_plan_says_everything_that_will_run(base: planner.Base) -> None:
         **{
             k: v
             for k, v in dataclasses.asdict(RecipeConfig()).items()
-            if k not in ("name", "rows", "stop")
+            if k not in ("name", "rows", "stop", "grpo")
         },
         "max_steps": 7,
         "seed": 0,
@@ -107,7 +107,7 @@ def changed(base: planner.Base) -> dict[str, Plan]:
     plans = {
         f"recipe.{f.name}": planner.make_plan(ask(recipe={f.name: _other(f.name)}), base, rows())
         for f in dataclasses.fields(RecipeConfig)
-        if f.name not in ("name", "rows", "stop")
+        if f.name not in ("name", "rows", "stop", "grpo")
     }
     more = {
         "tracking": ask(tracking={"name": "wandb"}),
@@ -383,3 +383,11 @@ def test_what_the_plan_allows_is_what_the_trainer_knows(name: str) -> None:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
     ]
     assert told == [getattr(planner, name)]
+
+
+def test_four_bits_on_a_cpu_are_refused_in_a_line(base: planner.Base) -> None:
+    with pytest.raises(ConfigError, match="CUDA device only") as refused:
+        planner.make_plan(ask(recipe={"quantization": "nf4"}), base, rows())
+    assert "recipe=lora" in refused.value.next
+    with pytest.raises(ConfigError, match="recipe.quantization=int3"):
+        planner.make_plan(ask(recipe={"quantization": "int3"}), base, rows())

@@ -438,7 +438,7 @@ class TestResuming:
         assert rewards == [row["reward"] for row in straight]
         assert resumed.adapter_sha256 == whole.adapter_sha256
         assert (resumed.steps, resumed.resumed_at) == (8, 4)
-        assert (resumed.tokens, resumed.first_reward) == (whole.tokens, whole.first_reward)
+        assert (resumed.tokens_seen, resumed.first_reward) == (whole.tokens_seen, whole.first_reward)
         again, same = train(words, out, settings, resume=True)
         assert (again, same) == ([], resumed)
 

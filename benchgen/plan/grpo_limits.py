@@ -12,7 +12,8 @@ LOSS_TYPES = ("dapo", "dr_grpo", "bnpo", "grpo")
 SCALES = ("group", "batch", "none")
 MOST_FORMAT = 0.1
 """Of the form in the reward: more, and a model learns to look right instead of being right."""
-LIMITS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+Limit = tuple[Callable[[Any], bool], str]
+LIMITS: Mapping[str, Limit] = {
     "num_generations": (
         lambda v: v >= 2,
         "at least 2: an advantage is a difference within a group",
@@ -24,9 +25,12 @@ LIMITS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "epsilon": (lambda v: 0 < v < 1, "above 0, below 1"),
     "epsilon_high": (lambda v: 0 < v < 10, "above 0, below 10"),
     "scale_rewards": (lambda v: v in SCALES, ", ".join(SCALES)),
+    "hold_out": (lambda v: 0 <= v < 1, "0 to below 1, a share of the questions"),
     "format_weight": (lambda v: 0 <= v <= MOST_FORMAT, f"0 to {MOST_FORMAT}"),
 }
 """{setting of recipe.grpo: (whether a value fits, what fits in words)}"""
+
+ANY: Limit = (lambda v: True, "")
 
 
 def check_grpo(settings: Mapping[str, Any], batch_size: int, accumulation: int) -> None:
@@ -34,8 +38,8 @@ def check_grpo(settings: Mapping[str, Any], batch_size: int, accumulation: int) 
 
     A step's completions, `batch_size` times `accumulation`, are whole groups of `num_generations`.
     """
-    for name, (fits, words) in LIMITS.items():
-        value = settings[name]
+    for name, value in settings.items():
+        fits, words = LIMITS.get(name, ANY)
         if (isinstance(value, float) and not math.isfinite(value)) or not fits(value):
             raise ConfigError(
                 f"recipe.grpo.{name}={value} cannot be trained with", got=value, allowed=words

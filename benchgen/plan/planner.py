@@ -27,6 +27,7 @@ FASTER, SLOWER = 5.0, 20.0
 """How far machines were found from the rule of thumb: many cores, and cores without matrix units."""
 TRAINERS = ("auto", "trl", "unsloth")
 BATCHINGS = ("auto", "packed", "padded")
+QUANTIZATIONS = ("none", "nf4")
 SCHEDULERS = ("linear", "cosine", "constant", "constant_with_warmup")
 Limit = tuple[Callable[[Any], bool], str]
 LIMITS: Mapping[str, Limit] = {
@@ -47,6 +48,7 @@ LIMITS: Mapping[str, Limit] = {
     "layers": (lambda v: 0.001 <= v <= 1, "above 0, at most 1: the upper share of the layers"),
     "optimizer": (lambda v: v in ("auto", *OPTIMISERS), ", ".join(("auto", *OPTIMISERS))),
     "batching": (lambda v: v in BATCHINGS, ", ".join(BATCHINGS)),
+    "quantization": (lambda v: v in QUANTIZATIONS, ", ".join(QUANTIZATIONS)),
     "targets": (
         lambda v: bool(v.strip(" ,")) and "lm_head" not in v,
         "all-linear, or names of projections separated by commas",
@@ -105,9 +107,16 @@ def make_plan(ask: Ask, base: Base, rows: Sequence[TrainingRow]) -> Plan:
     if not rows:
         raise DataError("there are no rows to train on", got=0, allowed="at least 1 row")
     device = choose_device(ask.hardware)
+    if ask.recipe.quantization != "none" and device.kind != "cuda":
+        raise ConfigError(
+            "a base in 4 bits is trained on a CUDA device only",
+            got=f"recipe.quantization={ask.recipe.quantization} on {device.kind}",
+            allowed="none",
+            next="recipe=lora trains the same adapter on the base as it is",
+        )
     trainer = choose_trainer(ask.trainer, device)
     settings = {**dataclasses.asdict(ask.recipe), "seed": ask.seed}
-    for told_elsewhere in ("name", "rows", "stop"):
+    for told_elsewhere in ("name", "rows", "stop", "grpo"):
         del settings[told_elsewhere]
     steps = num_steps(ask.recipe, len(rows))
     lengths = row_lengths(base, rows)
@@ -266,6 +275,7 @@ def _estimates(
         batch_rows=recipe.batch_size,
         tokens=longest,
         dtype=device.dtype,
+        quantised="nf4_double" if recipe.quantization == "nf4" else "none",
         optimiser="adamw_torch" if recipe.optimizer == "auto" else recipe.optimizer,
         checkpointing=recipe.gradient_checkpointing,
     )

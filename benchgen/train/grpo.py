@@ -47,7 +47,7 @@ class GRPOOutcome(Record):
     prompts_dropped: int
     """Too long for recipe.max_length with a completion behind them."""
     completions: int
-    tokens: int
+    tokens_seen: int
     """Of all prompts and completions of all steps, padding not counted."""
     unmeasured: int
     """Completions that got no reward because the scorer could not measure them."""
@@ -132,7 +132,7 @@ def train_grpo(  # noqa: PLR0913 - the worker's one call; keywords only
         prompts_used=len(parts.prompts),
         prompts_dropped=parts.dropped,
         completions=step * int(run.state.global_step),
-        tokens=int(run.state.num_input_tokens_seen),
+        tokens_seen=int(run.state.num_input_tokens_seen),
         unmeasured=round(sum(entry["unmeasured"] for entry in logs) * step),
         seconds=round(time.monotonic() - began, 3),
         first_reward=logs[0]["reward"],

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
 
 def _plan(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
-    typed = {name: getattr(cfg.recipe, name) for name in cfg.given if name != "name"}
+    names = {name.partition(".")[0] for name in cfg.given} - {"name"}  # of recipe.rows.replay, rows
+    typed = {name: getattr(cfg.recipe, name) for name in sorted(names)}
     record = ws.plan(
         cfg.recipe,
         job=cfg.job_id,
         run=cfg.run_id,
         mode=cfg.mode or "failures",
+        benchmark=cfg.benchmark_id,
         dataset=cfg.dataset,
         base_model=cfg.base_model,
         name=cfg.name,
@@ -30,6 +32,24 @@ def _plan(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
         **typed,
     )
     return record.summary()
+
+
+def _preflight(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    bench = ws.benchmark(need(cfg, "benchmark_id"))
+    model = (
+        ws.find_model(cfg.model.name)[0] if cfg.model.kind == "catalogue" else ws.model(cfg.model)
+    )
+    with screen.bar(f"{model.row.name} on {bench.row.name}") as progress:
+        run, found = ws.preflight(
+            bench,
+            model,
+            grpo=cfg.recipe.grpo,
+            limit=cfg.limit,
+            seed=cfg.seed,
+            hardware=cfg.hardware,
+            progress=progress,
+        )
+    return {**found.to_dict(), "link": run.link}
 
 
 def _merge(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
@@ -92,6 +112,7 @@ def _doctor(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
 
 ACTS: dict[str, Act] = {
     "plan": _plan,
+    "preflight": _preflight,
     "merge": _merge,
     "confirm": _confirm,
     "logs": _logs,

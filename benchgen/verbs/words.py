@@ -65,6 +65,12 @@ VERBS = {
             "rows of a run",
             False,
         ),
+        Verb(
+            "preflight",
+            "benchmark_id=1 model=NAME [limit=64]",
+            "sample as recipe=grpo would: is there anything to learn from",
+            True,
+        ),
         Verb("plan", "recipe=from_run run_id=[1,2] mode=distill", "what a training would do", True),
         Verb(
             "merge",
@@ -142,7 +148,8 @@ VERB_KEYS = {
     "status": "run_id job_id write_id",
     "resume": "run_id retry_errors job_id write_id background",
     "dataset": "run_id mode rows offset format path",
-    "plan": "run_id mode dataset base_model job_id name seed",
+    "preflight": "benchmark_id model limit seed",
+    "plan": "run_id mode benchmark_id dataset base_model job_id name seed",
     "merge": "job_id model name limit format",
     "confirm": "plan_id answer",
     "logs": "job_id write_id lines",
