@@ -250,3 +250,47 @@ def test_an_endpoints_time_out_and_price_may_change_and_its_address_may_not(stor
     option.base_url = "http://localhost:2/v1"
     with pytest.raises(ConfigError, match="other settings"):
         catalogue.stored_endpoint(store, option)
+
+
+# ------------------------------------------------------------------------------------- where files lie
+
+
+def test_a_downloaded_model_is_found_where_its_branch_points(
+    store: Store, workspace_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By branch, tag or commit, and only with weights: a cache may hold a tokenizer alone."""
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    row = catalogue.find(store, "org/name")
+    assert catalogue.local_folder(row, workspace_path) is None
+    folder = tmp_path / "models--org--name"
+    for commit in ("c1", "c2"):
+        (folder / "snapshots" / commit).mkdir(parents=True)
+        (folder / "snapshots" / commit / "config.json").write_text("{}")
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text("c2")
+    assert catalogue.local_folder(row, workspace_path) is None
+    (folder / "snapshots" / "c1" / "model.safetensors").write_text("w")
+    (folder / "snapshots" / "c2" / "model.safetensors").write_text("w")
+    assert catalogue.local_folder(row, workspace_path) == folder / "snapshots" / "c2"
+    row.spec = {**row.spec, "revision": "c1"}
+    assert catalogue.local_folder(row, workspace_path) == folder / "snapshots" / "c1"
+
+
+def test_a_merged_model_lies_in_its_workspace_wherever_that_is(
+    store: Store, workspace_path: Path
+) -> None:
+    """Workspaces are moved: the record holds no absolute path."""
+    base = small(store)
+    adapter = trained(store, "a", base, "k1")
+    spec = {"folder": "models/m", "sha256": {}, "base": EMBEDDED_ID}
+    row = store.add(ModelRow(name="m", kind="merged", spec=spec, parent_id=adapter.id, job_id=7))
+    with pytest.raises(NotFound, match="are gone"):
+        catalogue.weights(row, workspace_path)
+    (workspace_path / "models" / "m").mkdir(parents=True)
+    (workspace_path / "models" / "m" / "config.json").write_text("{}")
+    assert catalogue.weights(row, workspace_path) == str(workspace_path / "models" / "m")
+    assert catalogue.base_of(store, row).id == row.id
+    assert catalogue.model_id(row) == "m"
+    assert catalogue.seen_keys(store, row) == {"k1"}
+    assert catalogue.check_trainable(row) is row
+    assert catalogue.trained_by(store, row) == adapter.job_id

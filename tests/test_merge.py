@@ -141,6 +141,33 @@ def test_a_base_in_bfloat16_stays_one(tiny_model: Path, tmp_path: Path, computed
     assert config["dtype"] == "bfloat16"
 
 
+def test_an_adapter_trained_further_lands_with_its_proof_and_merges(ws: Workspace) -> None:
+    first = ws.job(1)
+    held = ws.create(ws.author("solar_system_sibling")).publish()
+    taught = ws.run(held, "reference", limit=3)
+    record = ws.plan("continue", job=1, run=taught, mode="distill", hardware=FLOAT32, max_steps=2)
+    assert record.plan.hyperparameters["learning_rate"] == pytest.approx(0.3 * 3e-2)
+    job = worked(ws, record)
+    proof = job.row.result["continued"]
+    assert proof["adapter_sha256"] == first.row.result["adapter_sha256"]
+    assert proof["first_loss"] == pytest.approx(proof["parent_loss"], abs=proof["tolerance"])
+    assert job.status()["continued"] == proof
+    assert job.model is not None
+    row = job.model.row
+    assert row.parent_id == first.row.model_id
+    assert catalogue.base_of(ws.store, row).kind == "base"
+    seen = catalogue.seen_keys(ws.store, row)
+    assert seen == set(first.plan.seen) | {q.key for q in taught.questions}
+    again = ws.run(
+        held, row.name, limit=2, hardware=FLOAT32
+    )  # served on the base, not on the first
+    assert again.state == "finished"
+    merged = worked(ws, ws.merge(job, "twice-merged", hardware=FLOAT32, limit=3))
+    assert merged.row.result["benchmark"]["id"] == held.id  # what it was last trained around
+    card = (ws.path / "models" / "twice-merged" / "README.md").read_text()
+    assert card.index("job 1, from-run") < card.index("job 2, continue")
+
+
 def test_without_a_benchmark_logits_are_compared(made: Path, tmp_path: Path) -> None:
     ws = Workspace(tmp_path / "workspace")
     told: dict[str, Any] = {"max_steps": 2, "learning_rate": 3e-2, "hardware": FLOAT32}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -10,9 +11,11 @@ from typing import Any
 import pytest
 
 from benchgen import cli
+from benchgen.config import load_recipe
 from benchgen.errors import BenchgenError, ConfigError, NotFound, StateError
 from benchgen.models import catalogue
 from benchgen.records import Job
+from benchgen.stages import parents
 from benchgen.store import JobRow, PlanRow
 from benchgen.workspace import Workspace
 from tests.trained import dataset, finished, planned
@@ -103,6 +106,18 @@ def test_the_lineage_is_walked_through(ws: Workspace, job: Job, tmp_path: Path) 
     assert third.hyperparameters["learning_rate"] == pytest.approx(0.3 * 0.3 * 2e-4)
     assert third.seen == ("k1", "k2")
     assert third.base["adapter"]["job"] == second.id
+
+
+def test_after_grpo_the_recipes_own_settings_hold(ws: Workspace, job: Job, tmp_path: Path) -> None:
+    """Its learning rate and steps are of another kind: 0.3 of them would train next to nothing."""
+    parent = parents.parent_of(ws.place, job, None)
+    settings = {**parent.plan.hyperparameters, "learning_rate": 1e-5}
+    grpo = dataclasses.replace(parent.plan, job_type="grpo", hyperparameters=settings)
+    parent = dataclasses.replace(parent, plan=grpo)
+    recipe, notes = parents.recipe_from(parent, load_recipe("continue"), {})
+    assert recipe.learning_rate == pytest.approx(0.3 * 1e-3)
+    assert (recipe.max_steps, recipe.batch_size, recipe.r, recipe.alpha) == (-1, 8, 4, 12)
+    assert any("grpo" in note for note in notes)
 
 
 def test_lora_on_an_adapter_names_the_recipe_that_goes_on(

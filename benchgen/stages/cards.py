@@ -155,7 +155,11 @@ def _trained(job: Job) -> str:
     plan = job.plan
     data, settings = plan.dataset, plan.hyperparameters
     mode = f", mode {data['mode']}" if data.get("mode") else ""
-    told = ", ".join(f"{key}={settings[key]:g}" for key in SETTINGS if key in settings)
+    capped = settings.get("max_steps", -1) > 0
+    unused = "epochs" if capped else "max_steps"
+    told = ", ".join(
+        f"{key}={settings[key]:g}" for key in SETTINGS if key in settings and key != unused
+    )
     rows = f"{data['rows']} rows of {_plain(shown(str(data['source'])))}{mode}"
     sha = data.get("sha256", "")
     return f"job {job.id}, {plan.job_type}: {rows}, data sha256 `{sha}`; {told}"
@@ -210,7 +214,8 @@ def _checked(outcome: dict[str, Any]) -> list[str]:
             for name, row in (("adapter on base", asked["adapter"]), ("merged", asked["merged"]))
         )
         told.append(
-            f"The same {asked['questions']} questions of {_plain(asked['name'])} asked of both, greedy: {both}; "
+            f"The same {asked['questions']} questions of {_plain(asked['name'])} asked of both, greedy "
+            f"(right/scored/asked): {both}; "
             f"{asked['same_replies']} replies are the same to the letter (at most {asked['answers_apart']} "
             "right answers apart allowed)."
         )

@@ -324,8 +324,11 @@ def _landed(target: Path, job: Job, plan: Plan) -> dict[str, Any] | None:
 
 
 def _sync(folder: Path) -> None:
-    """The folder's files on the disk, before their names are."""
+    """The folder's files, all of one mode, on the disk before their names are."""
     for file in folder.iterdir():
+        file.chmod(
+            (folder / "config.json").stat().st_mode
+        )  # weights are written for their owner alone
         with file.open("rb") as stream:
             os.fsync(stream.fileno())
 

@@ -95,15 +95,17 @@ def recipe_from(
     fields = [f.name for f in dataclasses.fields(config.RecipeConfig) if f.name != "name"]
     unset = config.load_recipe(asked.name)
     own = {f: getattr(asked, f) for f in fields if getattr(asked, f) != getattr(unset, f)}
-    own |= {f: value for f, value in given.items() if f in fields}
+    own |= {f: getattr(asked, f) for f in given if f in fields}
     before = {f: v for f, v in parent.plan.hyperparameters.items() if f in fields}
+    rate, whose = before["learning_rate"], "the earlier training's"
+    if parent.plan.job_type == "grpo":  # whose steps, batches and rate mean something else
+        before = {f: v for f, v in before.items() if f in SHAPE}
+        rate, whose = unset.learning_rate, "the recipe's, since the earlier training was grpo:"
     values = {**before, **own}
     notes = []
     if "learning_rate" not in own:
-        values["learning_rate"] = float(f"{SHARE * before['learning_rate']:.6g}")
-        notes.append(
-            f"learning_rate={values['learning_rate']:g} is {SHARE} of the earlier training's {before['learning_rate']:g}"
-        )
+        values["learning_rate"] = float(f"{SHARE * rate:.6g}")
+        notes.append(f"learning_rate={values['learning_rate']:g} is {SHARE} of {whose} {rate:g}")
     if "epochs" in own and "max_steps" not in own:
         values["max_steps"] = -1  # a cap of the earlier training would override what was asked for
     shape = {key: parent.shape.get(key, before.get(key)) for key in SHAPE}
