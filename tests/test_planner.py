@@ -107,7 +107,7 @@ def changed(base: planner.Base) -> dict[str, Plan]:
     plans = {
         f"recipe.{f.name}": planner.make_plan(ask(recipe={f.name: _other(f.name)}), base, rows())
         for f in dataclasses.fields(RecipeConfig)
-        if f.name not in ("name", "rows", "stop", "grpo")
+        if f.name not in ("name", "rows", "stop", "grpo", "quantization")
     }
     more = {
         "tracking": ask(tracking={"name": "wandb"}),

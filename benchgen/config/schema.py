@@ -201,6 +201,8 @@ class RecipeConfig:
     gradient_checkpointing: bool = False
     batching: str = "auto"
     """auto | packed | padded"""
+    quantization: str = "none"
+    """none | nf4: the base's linear maps in 4 bits (QLoRA), on a CUDA device only."""
 
 
 @dataclass

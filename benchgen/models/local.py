@@ -69,7 +69,7 @@ class LocalModel:
         self._serve(model, tokenizer, device, name)
         return self
 
-    def _serve(  # noqa: PLR0913 - what is served, and how
+    def _serve(
         self,
         model: Any,
         tokenizer: Any,

@@ -43,8 +43,14 @@ def load_for_training(
     set_seed(settings.seed)
     if job.trainer == "unsloth":
         return _load_unsloth(base, job, revision, adapter)
-    model, tokenizer, folder = load_base(base, job.place, revision)
+    model, tokenizer, folder = load_base(base, job.place, revision, settings.quantization)
     model.config.use_cache = False
+    if settings.quantization != "none":
+        from peft import prepare_model_for_kbit_training
+
+        model = prepare_model_for_kbit_training(
+            model, use_gradient_checkpointing=settings.gradient_checkpointing
+        )
     if adapter is not None:
         return load_adapter(model, adapter, trainable=True), tokenizer
     config = LoraConfig(
@@ -71,7 +77,7 @@ def _load_unsloth(
         str(base),
         max_seq_length=settings.max_length,
         dtype=getattr(torch, job.place.dtype),
-        load_in_4bit=False,
+        load_in_4bit=settings.quantization == "nf4",
         revision=revision,
         use_exact_model_name=True,
         random_state=settings.seed,

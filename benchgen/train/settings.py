@@ -10,6 +10,7 @@ from benchgen.types import Record
 TRAINERS = ("trl", "unsloth")
 SCHEDULERS = ("linear", "cosine", "constant", "constant_with_warmup")
 BATCHINGS = ("auto", "packed", "padded")
+QUANTIZATIONS = ("none", "nf4")
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 
 
@@ -44,6 +45,8 @@ class SFTSettings(Record):
     gradient_checkpointing: bool = False
     batching: str = "auto"
     """packed (rows behind one shared beginning, no padding), padded, or auto = packed on a CPU with trl."""
+    quantization: str = "none"
+    """nf4 = the base's linear maps in 4 bits (QLoRA, Dettmers et al. 2023), on a CUDA device only."""
 
 
 def check_settings(settings: SFTSettings, trainer: str) -> None:
@@ -52,6 +55,7 @@ def check_settings(settings: SFTSettings, trainer: str) -> None:
         ("trainer", trainer, TRAINERS),
         ("scheduler", settings.scheduler, SCHEDULERS),
         ("batching", settings.batching, BATCHINGS),
+        ("quantization", settings.quantization, QUANTIZATIONS),
     ):
         if value not in allowed:
             raise ConfigError(f"{name} is not known", got=value, allowed=allowed)

@@ -73,11 +73,12 @@ def _cpu_device(found: Device) -> Device:
 
 
 def load_base(
-    source: Path | str, device: Device, revision: str | None = None
+    source: Path | str, device: Device, revision: str | None = None, quantization: str = "none"
 ) -> tuple[Any, Any, Path]:
     """(model in evaluation mode on its device, tokenizer, folder of its files).
 
-    `source` is a folder or a Hugging Face id. Raises NotFound or ModelError with the line that mends it.
+    `source` is a folder or a Hugging Face id; `quantization` nf4 loads its linear maps in 4 bits, through
+    bitsandbytes. Raises NotFound or ModelError with the line that mends it.
     """
     quiet_libraries()
     name = str(source)
@@ -95,12 +96,32 @@ def load_base(
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, revision=revision)
         model = AutoModelForCausalLM.from_pretrained(
-            name, revision=revision, dtype=getattr(torch, device.dtype)
+            name,
+            revision=revision,
+            dtype=getattr(torch, device.dtype),
+            **_quantized(quantization, device),
         )
         folder = _folder(name, revision)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise _load_error(name, error) from error
-    return model.to(device.kind).eval(), tokenizer, folder
+    # What bitsandbytes has loaded is on its device already and cannot be moved.
+    model = model if quantization != "none" else model.to(device.kind)
+    return model.eval(), tokenizer, folder
+
+
+def _quantized(quantization: str, device: Device) -> dict[str, Any]:
+    """transformers' arguments for it; {} for none."""
+    if quantization == "none":
+        return {}
+    from transformers import BitsAndBytesConfig
+
+    config = BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=getattr(torch, device.dtype),
+    )
+    return {"quantization_config": config, "device_map": {"": 0}}
 
 
 def load_adapter(model: Any, adapter: Path, *, trainable: bool = False) -> Any:
