@@ -285,7 +285,7 @@ def test_grpo_has_the_settings_that_its_trainer_has_and_its_file_says_them_all()
     told = yaml.safe_load((config.root() / "recipe" / "grpo.yaml").read_text())
     assert told["grpo"] == own
     assert set(told) == {f.name for f in dataclasses.fields(config.RecipeConfig)} - {
-        *("rows", "stop", "batching")
+        *("rows", "stop", "batching", "quantization")
     }
 
 
