@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from benchgen.models import device
@@ -99,3 +101,40 @@ def test_the_cpu_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     has_units = any(flag in Path("/proc/cpuinfo").read_text() for flag in device.BF16_FLAGS)
     assert found.dtype == ("bfloat16" if has_units else "float32")
     assert device.Device.from_dict(found.to_dict()) == found
+
+
+# ------------------------------------------------------------------------------------------ memory
+
+
+def test_the_machines_memory_names_who_holds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Process:
+        def __init__(self, pid: int, gib: float) -> None:
+            self.info = {
+                "pid": pid,
+                "name": f"p{pid}",
+                "memory_info": SimpleNamespace(rss=int(gib * device.GIB)),
+            }
+
+    seen = [Process(1, 0.5), Process(2, 3.0), Process(3, 2.0), Process(4, 9.0), Process(5, 1.5)]
+    monkeypatch.setattr(psutil, "process_iter", lambda attributes: seen)
+    found = device.memory("cpu")
+    assert 0 < found.free <= found.total
+    assert found.holders == ("p4 (pid 4) 9.0 GiB", "p2 (pid 2) 3.0 GiB", "p3 (pid 3) 2.0 GiB")
+
+
+def test_a_gpus_memory_is_what_its_tool_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text(
+        "#!/bin/sh\ncase $1 in\n"
+        "*query-gpu*) echo '1024, 8192';;\n"
+        "*) echo '6144, /usr/bin/python3, 77'; echo '[N/A], x, 78';;\nesac\n"
+    )
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    found = device.memory("cuda")
+    assert (found.free, found.total) == (1024 * 2**20, 8192 * 2**20)
+    assert found.holders == ("python3 (pid 77) 6.0 GiB",)
+    tool.write_text("#!/bin/sh\nexit 9\n")
+    assert device.memory("cuda") == device.Memory(0, 0, ())

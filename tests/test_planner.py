@@ -18,7 +18,7 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from benchgen.config import HardwareConfig, RecipeConfig, RowsConfig
 from benchgen.errors import ConfigError, DataError
-from benchgen.models.device import Device, detect, processor
+from benchgen.models.device import Device, Memory, detect, processor
 from benchgen.plan import planner
 from benchgen.rundata.rows import TrainingRow
 from benchgen.types import Plan, sha256
@@ -220,7 +220,7 @@ def test_an_epoch_covers_every_row_and_no_batch_in_vain(
 def test_every_estimate_says_what_it_rests_on(base: planner.Base) -> None:
     plan = planner.make_plan(ask(), base, rows(16))
     told = plan.estimates
-    assert set(told) == {"steps", "tokens", "truncated_rows", "memory", "seconds"}
+    assert set(told) == {"steps", "tokens", "truncated_rows", "memory", "free_memory", "seconds"}
     assert all(e.unit and e.basis for e in told.values())
     each = 5 + 1 + 2 * planner.TEMPLATE_TOKENS
     assert (told["steps"].value, told["tokens"].value) == (2, 2 * 8 * each)
@@ -389,5 +389,18 @@ def test_four_bits_on_a_cpu_are_refused_in_a_line(base: planner.Base) -> None:
     with pytest.raises(ConfigError, match="CUDA device only") as refused:
         planner.make_plan(ask(recipe={"quantization": "nf4"}), base, rows())
     assert "recipe=lora" in refused.value.next
-    with pytest.raises(ConfigError, match="recipe.quantization=int3"):
+    with pytest.raises(ConfigError, match=r"recipe\.quantization=int3"):
         planner.make_plan(ask(recipe={"quantization": "int3"}), base, rows())
+
+
+def test_too_little_free_memory_is_warned_of_with_who_holds_it(
+    base: planner.Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = planner.make_plan(ask(), base, rows())
+    assert plan.estimates["free_memory"].unit == "GiB"
+    assert not any("are free" in line for line in plan.warnings)
+    little = Memory(2**20, 2**34, ("python (pid 7) 12.0 GiB",))
+    monkeypatch.setattr(planner, "memory", lambda kind: little)
+    other = planner.make_plan(ask(), base, rows())
+    assert any("are free; held by python (pid 7) 12.0 GiB" in line for line in other.warnings)
+    assert other.hash == plan.hash  # what is free now is no part of what will run

@@ -14,6 +14,7 @@ import psutil
 
 from benchgen.types import Record
 
+GIB = 2**30
 BF16_FLAGS = ("amx_bf16", "avx512_bf16")
 """CPU flags of bf16 matrix units; without them bf16 is emulated and far slower than fp32."""
 
@@ -51,6 +52,63 @@ def processor() -> Device:
         threads=max(1, min(cores, int(told))) if told.isdigit() else cores,
         memory_bytes=psutil.virtual_memory().total,
     )
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a device's memory holds at this moment."""
+
+    free: int
+    """Bytes."""
+    total: int
+    holders: tuple[str, ...]
+    """`python (pid 12) 3.1 GiB` of each process that holds most of it, three at most."""
+
+
+def memory(kind: str) -> Memory:
+    """Of the first GPU, as nvidia-smi tells, or of the machine for a CPU; a GPU it tells nothing of has none."""
+    return _gpu_memory() if kind == "cuda" else _machine_memory()
+
+
+def _machine_memory() -> Memory:
+    found = psutil.virtual_memory()
+    held = []
+    for process in psutil.process_iter(["pid", "name", "memory_info"]):
+        info = process.info["memory_info"]
+        if info is not None and info.rss > GIB and process.info["pid"] != os.getpid():
+            held.append((info.rss, process.info["name"] or "?", process.info["pid"]))
+    return Memory(found.available, found.total, _holders(held))
+
+
+def _gpu_memory() -> Memory:
+    sizes = _smi("--query-gpu=memory.free,memory.total")
+    if not sizes:
+        return Memory(0, 0, ())
+    free, total = (int(part) * 2**20 for part in sizes[0])
+    apps = _smi("--query-compute-apps=used_memory,process_name,pid")
+    held = [
+        (int(size) * 2**20, Path(name).name, int(pid)) for size, name, pid in apps if size.isdigit()
+    ]
+    return Memory(free, total, _holders(held))
+
+
+def _smi(query: str) -> list[list[str]]:
+    """The rows of a query to nvidia-smi; [] where it cannot be asked."""
+    command = ["nvidia-smi", query, "--format=csv,noheader,nounits"]
+    try:
+        told = subprocess.run(
+            command, capture_output=True, text=True, timeout=10, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [
+        [part.strip() for part in line.split(",")] for line in told.splitlines() if line.strip()
+    ]
+
+
+def _holders(held: list[tuple[int, str, int]]) -> tuple[str, ...]:
+    most = sorted(held, reverse=True)[:3]
+    return tuple(f"{name} (pid {pid}) {size / GIB:.1f} GiB" for size, name, pid in most)
 
 
 def _torch_has_cuda() -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchgen.config import HardwareConfig, RecipeConfig
 from benchgen.errors import ConfigError, DataError, StoreError
-from benchgen.models.device import Device, detect, processor
+from benchgen.models.device import GIB, Device, detect, memory, processor
 from benchgen.plan.memory import OPTIMISERS, MemorySettings, ModelShape, estimate_memory
 from benchgen.rundata.rows import TrainingRow
 from benchgen.store import read_json
@@ -281,6 +281,13 @@ def _estimates(
     )
     found["memory"] = estimate_memory(shape, settings, device.kind)
     found["seconds"] = _seconds(ask, device, shape.num_parameters, tokens)
+    room = memory(device.kind)
+    held = f"; held by {', '.join(room.holders)}" if room.holders else ""
+    basis = f"of {room.total / GIB:.1f} GiB on {device.name} now{held}"
+    found["free_memory"] = Estimate(round(room.free / GIB, 2), "GiB", basis)
+    if found["memory"].value > found["free_memory"].value:
+        needed, free = found["memory"].value, found["free_memory"].value
+        return found, [f"it needs about {needed:g} GiB and {free:g} GiB are free{held}"]
     return found, []
 
 
