@@ -89,6 +89,10 @@ SHOWN = {
     106: "test_workspace.py::test_a_reference_cannot_be_guessed_as_the_base",
     107: "test_rows.py::test_distill_learns_the_right_replies_as_given",
     108: "test_loop.py::test_with_yes_it_measures_trains_and_measures_again",
+    109: "test_workspace.py::test_a_base_at_guess_level_is_told",
+    110: "test_workspace.py::test_questions_in_another_language_are_told",
+    111: "test_workspace.py::test_a_plan_says_what_to_know_before_it_is_confirmed",
+    112: "test_workspace.py::test_a_plan_says_what_to_know_before_it_is_confirmed",
     113: "test_rows.py::test_runs_without_a_usable_row_are_refused",
     114: "test_loop.py::test_with_yes_it_measures_trains_and_measures_again",
     115: "test_merge.py::test_by_the_command_line",
@@ -105,6 +109,7 @@ SHOWN = {
     142: "test_rescore.py::test_both_programs_are_shown_side_by_side",
     143: "test_exchange.py::test_a_benchmark_comes_back_the_same",
     146: "test_drafts.py::test_a_blind_solve_flags_doubtful_keys_unless_it_is_not_wanted",
+    147: "test_workspace.py::test_overlap_with_every_benchmark_here_is_named",
     148: "faults/test_kill.py::test_a_run_killed_again_and_again_asks_every_question_once",
 }
 
@@ -117,9 +122,9 @@ NOT_BUILT = {
         *(135, 145),
     ],
     "GRPO, continued training, merging, cards, advice in plans": [
-        *(78, 93, 109, 110, 111, 112),
+        *(78, 93),
         116,
-        *(137, 138, 144, 147, 150),
+        *(137, 138, 144, 150),
     ],
     "endpoints, sweeps over machines": [136, 149],
 }

@@ -15,7 +15,7 @@ from benchgen.errors import ConfigError, InputError, NotFound, StateError, Store
 from benchgen.models import catalogue
 from benchgen.records import Benchmark, Run
 from benchgen.store import JobRow, RunRow, write_jsonl
-from benchgen.types import sha256
+from benchgen.types import Question, sha256
 from benchgen.workspace import Workspace
 
 
@@ -363,3 +363,14 @@ def test_overlap_with_every_benchmark_here_is_named(
     assert any("4 of the 10 questions of benchmark 1" in line for line in plan.warnings)
     file.write_text("".join(json.dumps(row) + "\n" for row in rows[4:]))
     assert ws.plan("lora", dataset=file, base_model=base).plan.dataset["overlap"] == []
+
+
+def test_questions_in_another_language_are_told(
+    ws: Workspace, run: Run, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def german(self: Run) -> list[Question]:
+        return [dataclasses.replace(q, language="de") for q in self.benchmark.questions]
+
+    monkeypatch.setattr(Run, "questions", property(german))
+    plan = ws.plan("from_run", run=run, mode="distill", base_model=base).plan
+    assert any("the questions are in de" in line for line in plan.warnings)
