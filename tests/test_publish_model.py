@@ -116,6 +116,14 @@ def test_a_token_that_is_refused_is_one_line_without_it(
     assert "\n" not in failed.value.message
 
 
+def test_what_the_hub_says_is_repeated_without_the_token() -> None:
+    settings = {"hub": "https://hub", "repo": "org/it"}
+    for error in (ValueError(f"bad header Bearer {TOKEN}"), OSError(f"{TOKEN}: refused")):
+        told = publishing._refusal(error, settings, TOKEN).message
+        assert TOKEN not in told
+        assert "…" in told
+
+
 def test_without_a_network_it_is_one_line(
     ws: Workspace, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
