@@ -164,6 +164,7 @@ VERB_GROUPS = {
     "run": "model hardware",
     "resume": "hardware",
     "plan": "recipe trainer hardware",
+    "merge": "hardware",
     "loop": "experiment recipe trainer hardware",
 }
 """Config groups that a verb reads."""
@@ -178,6 +179,8 @@ EXAMPLES = {
     "resume": "benchgen resume run_id=1",
     "dataset": "benchgen dataset run_id=1 mode=failures rows=10",
     "plan": "benchgen plan recipe=from_run run_id=1 mode=distill base_model=smollm2_135m recipe.max_steps=50",
+    "publish": "benchgen publish benchmark_id=1",
+    "merge": "benchgen merge job_id=1 name=my-model",
     "logs": "benchgen logs job_id=1 lines=20",
     "rescore": "benchgen rescore run_id=1 program=latest",
     "compare": "benchgen compare runs=1,2,3",
