@@ -91,6 +91,13 @@ def test_a_request_says_what_the_benchmark_froze() -> None:
     assert told == (7, 0.5, ("\n\n",), 9, QUESTIONS[0].key)
 
 
+def test_an_empty_stop_text_is_not_asked_for() -> None:
+    """It stands at the beginning of every reply, which would leave nothing of any."""
+    evaluation = Evaluation(stop=("", "\n\n"))
+    asked = runner.request_for(QUESTIONS[0], runner.Task(QUESTIONS, evaluation, scoring.score))
+    assert asked.stop == ("\n\n",)
+
+
 def test_a_trace_keeps_what_was_asked_said_and_used(tmp_path: Path) -> None:
     said = Reply("It is. Answer: word0", tokens_in=11, tokens_out=5, seconds=0.123456)
     trace = first(runner.run(task(QUESTIONS[:1]), MockModel([said]), tmp_path / "t.jsonl"))
@@ -146,6 +153,11 @@ def says(**changes: Any) -> Any:
         says(value=float("nan")),
         says(extracted=object()),
         says(extracted="\ud800"),
+        says(extracted=5),
+        says(reason=5),
+        says(value="x"),
+        says(value=7),
+        says(correct=1),
     ],
 )
 def test_a_scorer_that_fails_is_unmeasured_and_the_run_goes_on(tmp_path: Path, scorer: Any) -> None:
@@ -271,6 +283,43 @@ def test_a_changed_log_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="line 1"):
         runner.run(task(), MockModel(ANSWERS), tmp_path / "t.jsonl")
     assert (tmp_path / "t.jsonl").stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"repeat": "x"},
+        {"repeat": None},
+        {"repeat": 1e3},
+        {"key": ["a"]},
+        {"tokens_in": "a"},
+        {"correct": "yes"},
+        {"messages": "a"},
+        {"likelihood": []},
+        {"unknown": 1},
+        {"reply": ...},
+    ],
+    ids=str,
+)
+def test_a_line_that_is_no_trace_is_named(tmp_path: Path, change: dict[str, Any]) -> None:
+    path = tmp_path / "t.jsonl"
+    runner.run(task(QUESTIONS[:2]), MockModel(ANSWERS), path)
+    one, other = path.read_text().splitlines()
+    row = {k: v for k, v in {**json.loads(other), **change}.items() if v is not ...}
+    path.write_text(f"{one}\n{json.dumps(row)}\n")
+    with pytest.raises(StoreError, match=f"line 2 of t.jsonl is no trace: {next(iter(change))}"):
+        TraceLog(path)
+
+
+def test_a_log_of_the_first_version_is_read(tmp_path: Path) -> None:
+    """Without the fields that came later."""
+    path = tmp_path / "t.jsonl"
+    trace = first(runner.run(task(QUESTIONS[:1]), MockModel(ANSWERS), path))
+    row = trace.to_dict()
+    for later in ("strict", "repeat", "likelihood"):
+        del row[later]
+    path.write_text(canonical(row) + "\n")
+    assert list(TraceLog(path)) == [replace(trace, strict=None)]
 
 
 # ------------------------------------------------------------------------------------------- repeats
@@ -461,6 +510,31 @@ def test_what_cannot_be_asked_so_is_a_config_error(
     asked = runner.Task([question], Evaluation(**evaluation), scoring.score)
     with pytest.raises(ConfigError):
         runner.run(asked, Likely(-1.0, -2.0, -3.0), tmp_path / "t.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (Likelihood((-1.0, float("nan"), -2.0), (1, 5, 1), (False,) * 3), "1 of 3 options"),
+        (Likelihood((-1.0, -2.0, float("-inf")), (1, 5, 1), (False,) * 3), "no finite number"),
+        (Likelihood((-1.0, -2.0), (1, 5), (False,) * 2), "2 options, not of 3"),
+        (Likelihood((-1.0,) * 4, (1,) * 4, (False,) * 4), "4 options, not of 3"),
+        (Likelihood((-1.0,) * 3, (1,) * 2, (False,) * 3), "2 and 3 options"),
+    ],
+    ids=["nan", "no probability", "too few", "too many", "lengths differ"],
+)
+def test_likelihoods_that_cannot_be_compared_are_not_measured(
+    tmp_path: Path, told: Likelihood, said: str
+) -> None:
+    """And the run goes on: of a model whose numbers overflow on one question the others count."""
+    fine = Likelihood((-3.0, -1.0, -2.0), (1, 5, 1), (False,) * 3)
+    model = MockModel([Reply("", likelihood=told), Reply("", likelihood=fine)])
+    questions = [CHOICE, replace(CHOICE, prompt="And which now?")]
+    asked = runner.Task(questions, Evaluation(method="likelihood"), scoring.score)
+    traces = runner.run(asked, model, tmp_path / "t.jsonl")
+    assert [t.correct for t in traces] == [None, True]
+    assert said in traces[0].reason
+    assert traces.unanswered == {(CHOICE.key, 0)}
 
 
 def test_other_kinds_are_generated_beside_it() -> None:

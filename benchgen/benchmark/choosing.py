@@ -6,10 +6,11 @@ other; all that another way of picking would need stays in the trace.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from benchgen.errors import ConfigError
+from benchgen.errors import ConfigError, ModelError
 from benchgen.types import LETTERS, Evaluation, Likelihood, Question
 
 METHODS = ("generate", "likelihood")
@@ -38,9 +39,19 @@ def continuations(question: Question, evaluation: Evaluation) -> tuple[str, ...]
 def measured(question: Question, evaluation: Evaluation, found: Likelihood) -> dict[str, Any]:
     """`Trace.likelihood`: lists over the options of text, logprob, tokens, characters, bytes, greedy.
 
-    Characters and bytes are those of the option without the space before it.
+    Characters and bytes are those of the option without the space before it. ModelError where a model
+    told no finite likelihood of each: of a part of them none is the likeliest.
     """
     texts = [text[1:] for text in continuations(question, evaluation)]
+    counts = {len(found.logprob), len(found.tokens), len(found.greedy)}
+    if counts != {len(texts)}:
+        told = " and ".join(map(str, sorted(counts)))
+        raise ModelError(f"the model told likelihoods of {told} options, not of {len(texts)}")
+    strange = [text for text, p in zip(texts, found.logprob, strict=True) if not math.isfinite(p)]
+    if strange:
+        raise ModelError(
+            f"the model's likelihood of {len(strange)} of {len(texts)} options is no finite number"
+        )
     return {
         "text": texts,
         "logprob": [round(value, 6) for value in found.logprob],

@@ -6,9 +6,10 @@ Only where each line begins is kept in memory, so a run of any size takes about 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import NoneType
 from typing import IO, Any, overload
 
 from benchgen.errors import StoreError
@@ -20,12 +21,30 @@ NOT_ANSWERED = "error"
 Asking = tuple[str, int]
 """(question key, repeat)"""
 
+NEEDED: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("key", "reply", "status", "reason"), (str,)),
+    "messages": (list,),
+    "extracted": (str, NoneType),
+    "correct": (bool, NoneType),
+    "value": (int, float, NoneType),
+}
+"""What a line of every version has, and the JSON types it may be of."""
+ADDED: Mapping[str, tuple[type, ...]] = {
+    "strict": (bool, NoneType),
+    "finish_reason": (str,),
+    **dict.fromkeys(("tokens_in", "tokens_out", "repeat", "version"), (int,)),
+    "seconds": (int, float),
+    "likelihood": (dict, NoneType),
+}
+"""What a line may lack."""
+KINDS = {**NEEDED, **ADDED}
+
 
 class TraceLog(Sequence[Trace]):
     """The traces of a run in the order of its questions, then repeats, those that there are.
 
     Of two lines for one asking the first counts, unless it got no reply and a later one did. A torn last
-    line (a killed writer's) is left out; a broken one before it is a StoreError.
+    line (a killed writer's) is left out; one before it that is broken or no trace is a StoreError.
     """
 
     def __init__(self, path: Path, keys: Iterable[str] | None = None) -> None:
@@ -46,13 +65,11 @@ class TraceLog(Sequence[Trace]):
                 if not line.endswith(b"\n"):
                     break
                 if line.strip():
-                    self._note(_parsed(line, number, self.path), at)
+                    self._note(_parsed(line, f"line {number}", self.path), at)
                 at += len(line)
 
     def _note(self, row: dict[str, Any], at: int) -> None:
-        if "key" not in row:
-            raise StoreError(f"{self.path.name} holds a line that is no trace")
-        asking = (str(row["key"]), int(row.get("repeat", 0)))
+        asking = (row["key"], row.get("repeat", 0))
         unanswered = row.get("finish_reason") == NOT_ANSWERED
         if asking not in self._places or (asking in self._unanswered and not unanswered):
             self._places[asking] = at
@@ -97,14 +114,23 @@ class TraceLog(Sequence[Trace]):
 
     def _at(self, file: IO[bytes], asking: Asking) -> Trace:
         file.seek(self._places[asking])
-        return Trace.from_dict(_parsed(file.readline(), 0, self.path))
+        which = f"the line at byte {self._places[asking]}"
+        return Trace.from_dict(_parsed(file.readline(), which, self.path))
 
 
-def _parsed(line: bytes, number: int, path: Path) -> dict[str, Any]:
+def _parsed(line: bytes, which: str, path: Path) -> dict[str, Any]:
+    """The fields of a trace; StoreError where the line is none."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise StoreError(f"line {number} of {path.name} cannot be read: {error}") from error
+        raise StoreError(f"{which} of {path.name} cannot be read: {error}") from error
     if not isinstance(row, dict):
-        raise StoreError(f"line {number} of {path.name} is not a JSON object", got=row)
+        raise StoreError(f"{which} of {path.name} is not a JSON object", got=row)
+    strange = [name for name in row if not isinstance(row[name], KINDS.get(name, ()))]
+    strange += [name for name in NEEDED if name not in row]
+    if strange:
+        raise StoreError(
+            f"{which} of {path.name} is no trace: {', '.join(strange[:3])}",
+            next="a newer benchgen may have written it; else restore the run's folder, or run again",
+        )
     return row

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import NoneType
 from typing import IO, Any, overload
 
 from benchgen.benchmark import choosing
@@ -120,7 +121,7 @@ def request_for(question: Question, task: Task, repeat: int = 0) -> Request:
         messages=render(question, evaluation),
         max_new_tokens=evaluation.max_new_tokens if longest is None else longest,
         temperature=evaluation.temperature if told is None else told,
-        stop=evaluation.stop,
+        stop=tuple(text for text in evaluation.stop if text),  # an empty one stands everywhere
         top_p=sampling.top_p,
         top_k=sampling.top_k,
         seed=task.seed,
@@ -133,15 +134,15 @@ def request_for(question: Question, task: Task, repeat: int = 0) -> Request:
 
 def trace_of(question: Question, request: Request, reply: Reply, task: Task) -> Trace:
     """The scored record; an unanswered request or a crashed scorer is unmeasured, never wrong."""
-    text, likelihood = _writable(reply.text), None
-    finish = reply.finish_reason if reply.error is None else NOT_ANSWERED
-    if reply.error is None and reply.likelihood is not None:
-        likelihood = choosing.measured(question, task.evaluation, reply.likelihood)
-        text = choosing.pick(likelihood, choosing.normalisation(task.evaluation))
-    if reply.error is None:
-        outcome = scored(question, text, finish, task.scorer)
-    else:
-        outcome = _unmeasured(reply.error)
+    text, error, likelihood = _writable(reply.text), reply.error, None
+    if error is None and reply.likelihood is not None:
+        try:
+            likelihood = choosing.measured(question, task.evaluation, reply.likelihood)
+            text = choosing.pick(likelihood, choosing.normalisation(task.evaluation))
+        except ModelError as fault:
+            error = fault.message
+    finish = reply.finish_reason if error is None else NOT_ANSWERED
+    outcome = scored(question, text, finish, task.scorer) if error is None else _unmeasured(error)
     return Trace(
         key=question.key,
         messages=request.messages,
@@ -220,9 +221,18 @@ def _checked(score: Any) -> dict[str, Any]:
         name: getattr(score, name) for name in ("correct", "value", "extracted", "status", "reason")
     }
     found["strict"] = getattr(score, "strict", None)
-    if {found["correct"], found["strict"]} - {True, False, None} or found["status"] not in STATUSES:
-        raise ValueError(f"correct={found['correct']!r}, status={found['status']!r}")
-    canonical(found).encode()  # no NaN, no object, no lone surrogate
+    kinds: dict[str, tuple[type, ...]] = {
+        "correct": (bool, NoneType),
+        "strict": (bool, NoneType),
+        "value": (int, float, NoneType),
+        "extracted": (str, NoneType),
+        "status": (str,),
+        "reason": (str,),
+    }
+    strange = [name for name, kind in kinds.items() if not isinstance(found[name], kind)]
+    if strange or found["status"] not in STATUSES or not 0 <= (found["value"] or 0) <= 1:
+        raise ValueError(", ".join(f"{name}={found[name]!r}" for name in strange or found))
+    canonical(found).encode()  # no lone surrogate
     return found
 
 
