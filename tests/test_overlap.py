@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from benchgen.plan.overlap import overlap
+from benchgen.plan import overlap as module
+from benchgen.types import Question
+
+
+def overlap(rows: list[str], prompts: list[str]) -> int:
+    return module.overlap(rows, [Question("qa", prompt, ["x"]) for prompt in prompts])
+
 
 LONG = (
     "Which of the planets that were known in antiquity takes the longest time to go round the Sun?"
@@ -41,3 +47,13 @@ def test_a_short_prompt_counts_only_whole() -> None:
 
 def test_each_question_counts_once_and_rows_add_up() -> None:
     assert overlap([LONG, LONG, "17 plus 25"], [LONG, "17 plus 25", "", "??"]) == 2
+
+
+def test_a_prompt_that_many_questions_share_counts_with_its_options_alone() -> None:
+    ask = "Which of these is a star? Choose from: {}."
+    star = Question("mcq", "Which of these is a star?", "A", ("Vega", "Io", "the Moon"))
+    other = Question("mcq", "Which of these is a star?", "A", ("Sirius", "Rhea", "Titan"))
+    rows = [ask.format("Io; The moon; Vega"), ask.format("Deneb; Mars; Titan")]
+    assert module.overlap(rows, [star, other]) == 1
+    apart = [ask.format("Rhea; Io"), "Sirius and Titan"]  # the options in different rows
+    assert module.overlap(apart, [other]) == 0

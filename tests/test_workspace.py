@@ -353,7 +353,10 @@ def test_overlap_with_every_benchmark_here_is_named(
 ) -> None:
     questions = ws.benchmark(1).questions
     file = tmp_path / "train.jsonl"
-    rows = [{"prompt": f"Tell me: {q.prompt}", "completion": "Answer: x"} for q in questions[:4]]
+    rows = [
+        {"prompt": f"Tell me: {q.prompt} {' or '.join(q.choices)}?", "completion": "Answer: x"}
+        for q in questions[:4]
+    ]
     rows += [{"prompt": f"How much is {i} plus {i}?", "completion": str(2 * i)} for i in range(8)]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     plan = ws.plan("lora", dataset=file, base_model=base).plan

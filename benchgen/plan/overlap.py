@@ -9,27 +9,39 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from benchgen.types import Question
+
+Run = tuple[str, ...]
+"""Words that follow each other."""
 WORDS = 8
 SHARE = 0.5
 """Of a prompt's runs that must stand in the rows for its question to count."""
 
 
-def overlap(rows: Iterable[str], prompts: Sequence[str]) -> int:
-    """How many of the prompts stand in the texts of the rows."""
-    found: dict[int, set[tuple[str, ...]]] = {}
-    asked = [_words(prompt) for prompt in prompts]
-    for size in {min(WORDS, len(words)) for words in asked if words}:
-        found[size] = set()
-    for row in rows:
-        words = _words(row)
+def overlap(rows: Sequence[str], questions: Sequence[Question]) -> int:
+    """How many of the questions stand in the texts of the rows.
+
+    A multiple choice question does only where one row has its options too: many of them may ask
+    "Which of these is a star?" and be different questions.
+    """
+    asked = [(_words(q.prompt), [_line(text) for text in q.choices]) for q in questions]
+    sizes = {min(WORDS, len(words)) for words, _ in asked if words}
+    found: dict[int, set[Run]] = {size: set() for size in sizes}
+    texts = [_words(row) for row in rows]
+    for words in texts:
         for size, seen in found.items():
             seen.update(_runs(words, size))
-    return sum(_stands(words, found) for words in asked)
+    lines = [f" {' '.join(words)} " for words in texts]
+    return sum(
+        _stands(words, found) and (not options or _in_one_row(words, options, lines))
+        for words, options in asked
+    )
 
 
-def _stands(words: Sequence[str], found: dict[int, set[tuple[str, ...]]]) -> bool:
+def _stands(words: Sequence[str], found: Mapping[int, set[Run]]) -> bool:
+    """Whether enough of the prompt's runs are among those found."""
     if not words:
         return False
     size = min(WORDS, len(words))
@@ -37,8 +49,22 @@ def _stands(words: Sequence[str], found: dict[int, set[tuple[str, ...]]]) -> boo
     return sum(run in found[size] for run in runs) >= SHARE * len(runs)
 
 
-def _runs(words: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:
+def _in_one_row(words: Sequence[str], options: Sequence[str], lines: Sequence[str]) -> bool:
+    """Whether one row has all the options and enough of the prompt."""
+    size = min(WORDS, len(words))
+    return any(
+        all(option in line for option in options)
+        and _stands(words, {size: set(_runs(line.split(), size))})
+        for line in lines
+    )
+
+
+def _runs(words: Sequence[str], size: int) -> Iterator[Run]:
     return (tuple(words[i : i + size]) for i in range(len(words) - size + 1))
+
+
+def _line(text: str) -> str:
+    return f" {' '.join(_words(text))} "
 
 
 def _words(text: str) -> list[str]:

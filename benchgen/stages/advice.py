@@ -18,14 +18,14 @@ SMALL = 1_000_000_000
 
 
 def overlaps(place: Place, rows: Sequence[TrainingRow]) -> list[dict[str, Any]]:
-    """[{"benchmark", "name", "questions", "of"}] of each benchmark here whose prompts the rows hold."""
+    """[{"benchmark", "name", "questions", "of"}] of each benchmark here whose questions the rows hold."""
     texts = [f"{_asked(row)} {row.completion}" for row in rows]
     found = []
     for row in place.store.all(BenchmarkRow):
-        prompts = [q.prompt for q in Benchmark(place, row.id).questions]
-        shared = overlap(texts, prompts)
+        asked = Benchmark(place, row.id).questions
+        shared = overlap(texts, asked)
         if shared:
-            told = {"benchmark": row.id, "name": row.name, "questions": shared, "of": len(prompts)}
+            told = {"benchmark": row.id, "name": row.name, "questions": shared, "of": len(asked)}
             found.append(told)
     return found
 

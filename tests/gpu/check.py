@@ -83,7 +83,7 @@ class Checks:
         )
         self.adapter: Path | None = None
 
-    def _train(self, name: str, trainer: str, **changes: Any) -> Any:
+    def _train(self, name: str, trainer: str, **changes: Any) -> tuple[Any, dict[str, Any]]:
         from benchgen.train.sft import train_lora
 
         seen: list[dict[str, Any]] = []
@@ -129,7 +129,7 @@ class Checks:
     def four_bits(self) -> dict[str, Any]:
         """One step on a base whose linear maps bitsandbytes holds in 4 bits."""
         _, told = self._train("nf4", "trl", quantization="nf4", max_steps=2)
-        return dict(told)
+        return told
 
     def grpo(self, trainer: str) -> dict[str, Any]:
         """Steps with a reward that random replies get now and then: an even number of characters."""
