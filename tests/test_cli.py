@@ -331,7 +331,7 @@ def test_bad_input_without_json_is_one_line_on_the_error_stream(
 def test_every_verb_has_an_action_and_help() -> None:
     assert set(verbs.VERBS) == set(cli.ACTS)
     assert all(name in verbs.help_text("") for name in verbs.VERBS)
-    assert "from_run|lora" in verbs.help_text("plan")
+    assert "continue|from_run|" in verbs.help_text("plan")
     known = {field.name for field in dataclasses.fields(config.Config)}
     for verb, keys in verbs.VERB_KEYS.items():
         assert set(keys.split()) <= known & set(verbs.KEYS), verb
