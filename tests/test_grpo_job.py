@@ -15,6 +15,7 @@ import pytest
 from benchgen import config, jobs
 from benchgen.errors import StateError
 from benchgen.records import Benchmark, Job
+from benchgen.run.runner import scored
 from benchgen.store import BenchmarkRow, read_jsonl
 from benchgen.workspace import Workspace
 
@@ -63,7 +64,12 @@ def test_it_lands_in_the_catalogue_is_asked_and_reported(
     assert [row["step"] for row in job.metrics()] == [1, 2, 3, 4]
     assert "reward" in job.logs(9)[0]
     samples = read_jsonl(job.folder / "samples.jsonl")
-    assert {s["key"] for s in samples} <= {q.key for q in bench.questions}
+    asked = {q.key: q for q in bench.questions}
+    verdicts = [
+        scored(asked[s["key"]], s["reply"], s["finish_reason"], bench.scorer()) for s in samples
+    ]
+    assert samples
+    assert [s["reward"] for s in samples] == [v["value"] for v in verdicts]  # as a run would score
     before, after = ws.run(bench, str(tiny_model)), ws.run(bench, "rewarded")
     assert after.status()["asked"] == 6
     page = ws.report([before, after])

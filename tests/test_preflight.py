@@ -10,7 +10,7 @@ import pytest
 from benchgen import config, scoring
 from benchgen.errors import ConfigError, DataError, InputError, StateError
 from benchgen.models.mock import MockModel, Script
-from benchgen.plan.preflight import Preflight, preflight
+from benchgen.plan.preflight import Preflight, preflight, summary_lines
 from benchgen.records import Benchmark
 from benchgen.run import runner
 from benchgen.store import ModelRow
@@ -66,6 +66,10 @@ def test_the_figures_are_those_worked_out_by_hand(tmp_path: Path) -> None:
     assert found.scorer_ms > 0
     assert found.seconds == 32.0
     assert [w for w in found.warnings if "could not measure 12%" in w]
+    told = summary_lines(found)
+    assert told["sampling pass"] == "run 7: 4 prompts x 4 replies"
+    assert (told["pass@1"], told["pass@4"]) == ("44%", "67%")
+    assert told["mixed outcomes"].startswith("50% of the prompts")
 
 
 @pytest.mark.parametrize(
@@ -74,15 +78,19 @@ def test_the_figures_are_those_worked_out_by_hand(tmp_path: Path) -> None:
         (lambda request: "Answer: 1000", "nearly always wrong"),
         (lambda request: RIGHT[request.key], "nearly always right"),
         (lambda request: Reply("", error="down"), "none of the prompts"),
+        (
+            lambda request: RIGHT[request.key] if ORDER[request.key] % 2 else "Answer: 1000",
+            "always right or always wrong",
+        ),
     ],
-    ids=["wrong", "right", "unmeasured"],
+    ids=["wrong", "right", "unmeasured", "either"],
 )
 def test_little_to_compare_is_said_in_plain_words(
     tmp_path: Path, script: Script, words: str
 ) -> None:
     told = looked_at(script, tmp_path).warnings[0]
     assert words in told
-    assert ("short SFT adapter" in told) == (words != "nearly always right")
+    assert ("short SFT adapter" in told) == ("right" not in words)
 
 
 def test_enough_to_compare_is_not_warned_of(tmp_path: Path) -> None:

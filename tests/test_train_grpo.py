@@ -13,6 +13,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ from benchgen.errors import ConfigError, DataError, TrainingError  # noqa: E402
 from benchgen.models.chat import encode_prompt  # noqa: E402
 from benchgen.models.local import LocalModel  # noqa: E402
 from benchgen.train.grpo import GRPOOutcome, schedule, train_grpo  # noqa: E402
-from benchgen.train.grpo_reporting import row_of  # noqa: E402
+from benchgen.train.grpo_reporting import grpo_reporter, row_of  # noqa: E402
 from benchgen.train.grpo_settings import GRPOSettings  # noqa: E402
 from benchgen.train.rewards import Rewards, Verdict, zero_variance  # noqa: E402
 from benchgen.train.rollouts import STEPS  # noqa: E402
@@ -374,6 +375,16 @@ class TestWatch:
         assert [row["step"] for row in rows] == [1, 2, 3, 4, 5]
         assert not (tmp_path / "adapter").exists()
 
+    def test_steps_before_a_resumption_count(self) -> None:
+        """Else a hopeless training that is resumed again and again would never end."""
+        reporter = grpo_reporter(None, 8)
+        before = [{**fine(reward=0.0), "loss": 0.0, "step": i} for i in range(1, 20)]
+        state = SimpleNamespace(log_history=before, global_step=20, max_steps=50)
+        reporter.on_train_begin(None, state, None)
+        reporter.on_step_begin(None, state, None)
+        with pytest.raises(TrainingError, match="step 20: the mean reward was 0"):
+            reporter.on_log(None, state, None, logs=fine(reward=0.0))
+
     def test_a_row_holds_no_figure_that_is_no_number(self) -> None:
         row = row_of({"reward": math.nan, "loss": 0.1, "grad_norm": math.inf, "entropy": 2.0}, 3)
         assert (row["reward"], row["grad_norm"], row["loss"], row["step"]) == (None, None, 0.1, 3)
@@ -438,7 +449,10 @@ class TestResuming:
         assert rewards == [row["reward"] for row in straight]
         assert resumed.adapter_sha256 == whole.adapter_sha256
         assert (resumed.steps, resumed.resumed_at) == (8, 4)
-        assert (resumed.tokens_seen, resumed.first_reward) == (whole.tokens_seen, whole.first_reward)
+        assert (resumed.tokens_seen, resumed.first_reward) == (
+            whole.tokens_seen,
+            whole.first_reward,
+        )
         again, same = train(words, out, settings, resume=True)
         assert (again, same) == ([], resumed)
 

@@ -100,15 +100,10 @@ def warnings(found: Preflight) -> list[str]:
     told = []
     if found.mixed is None or found.mixed < LEAST_MIXED:
         share = "none" if found.mixed is None else f"{found.mixed:.0%}"
-        why = "nearly always wrong" if found.all_wrong >= found.all_right else "nearly always right"
-        mend = (
-            "start from a short SFT adapter, or take easier questions"
-            if found.all_wrong >= found.all_right
-            else "take harder questions"
-        )
+        why, mend = _one_sided(found.all_right, found.all_wrong)
         told.append(
-            f"{share} of the prompts had both right and wrong replies (at least {LEAST_MIXED:.0%} should): the "
-            f"model is {why} here, and GRPO learns only from the difference; {mend}"
+            f"{share} of the prompts had both right and wrong replies (at least {LEAST_MIXED:.0%} should): {why}, "
+            f"and GRPO learns only from the difference; {mend}"
         )
     if found.clipped > MOST_CLIPPED:
         told.append(
@@ -123,8 +118,21 @@ def warnings(found: Preflight) -> list[str]:
     return told
 
 
+def _one_sided(right: int, wrong: int) -> tuple[str, str]:
+    """(why hardly any prompt is mixed, what mends it)."""
+    if right > 2 * wrong:
+        return "the model is nearly always right here", "take harder questions"
+    if wrong >= 2 * right:
+        mend = "start from a short SFT adapter, or take easier questions"
+        return "the model is nearly always wrong here", mend
+    return (
+        "the model answers each question always right or always wrong",
+        "raise recipe.grpo.temperature or num_generations, or take other questions",
+    )
+
+
 def summary_lines(found: Preflight) -> dict[str, str]:
-    """{figure: value in words}, as a plan shows them."""
+    """{figure: value in words}, for a person to read."""
     low, high = found.mixed_ci
     return {
         "sampling pass": f"run {found.run}: {found.prompts} prompts x {found.num_generations} replies",

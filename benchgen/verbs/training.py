@@ -35,6 +35,8 @@ def _plan(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
 
 
 def _preflight(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    from benchgen.plan.preflight import summary_lines
+
     bench = ws.benchmark(need(cfg, "benchmark_id"))
     model = (
         ws.find_model(cfg.model.name)[0] if cfg.model.kind == "catalogue" else ws.model(cfg.model)
@@ -49,7 +51,8 @@ def _preflight(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
             hardware=cfg.hardware,
             progress=progress,
         )
-    return {**found.to_dict(), "link": run.link}
+    told = {**summary_lines(found), "warnings": list(found.warnings)}
+    return {**(found.to_dict() if cfg.output == "json" else told), "link": run.link}
 
 
 def _merge(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
