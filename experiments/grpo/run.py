@@ -155,7 +155,7 @@ def main() -> None:
     """Run what is left of it and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--miniature", action="store_true", help="minutes, to see that it runs")
-    parser.add_argument("--workspace", type=Path, default=Path("workspace-grpo"))
+    parser.add_argument("--workspace", type=Path, default=Path("workspace/grpo"))
     args = parser.parse_args()
     told = yaml.safe_load((HERE / "config.yaml").read_text())
     small = told.pop("miniature")
