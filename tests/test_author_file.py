@@ -41,6 +41,8 @@ from benchgen.author.files.source import trimmed
 from benchgen.errors import DataError, InputError, NotFound
 from benchgen.types import Question
 
+pytestmark = pytest.mark.slow
+
 CASES = Path(__file__).parent / "cases" / "files"
 MANIFEST = [json.loads(line) for line in (CASES / "manifest.jsonl").read_text().splitlines()]
 NEEDS = {".xlsx": "openpyxl", ".pdf": "pypdf"}

@@ -13,6 +13,8 @@ import pytest
 from benchgen.benchmark import bounded
 from benchgen.errors import BenchgenError, DataError, NotFound
 
+pytestmark = pytest.mark.slow
+
 
 def turned(told: Mapping[str, Any], data: bytes) -> bytes:
     return data[::-1] * int(told["times"])

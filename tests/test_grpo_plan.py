@@ -18,6 +18,8 @@ from benchgen.store import BenchmarkRow
 from benchgen.types import Question
 from benchgen.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 SMALL: dict[str, Any] = {
     "batch_size": 4,
     "gradient_accumulation": 1,

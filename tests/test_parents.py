@@ -20,6 +20,8 @@ from benchgen.store import JobRow, PlanRow
 from benchgen.workspace import Workspace
 from tests.trained import dataset, finished, planned
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def ws(workspace_path: Path) -> Workspace:

@@ -19,7 +19,10 @@ from tests.hub import Hub
 from tests.trained import finished, planned
 
 # The hub's client hands httpx a file in a way that httpx warns of.
-pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning"),
+]
 TOKEN = "hf_" + "secret" * 6
 
 

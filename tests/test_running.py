@@ -16,6 +16,8 @@ from benchgen.stages import running
 from benchgen.workspace import Workspace
 from tests.servers import Received, ScriptedServer, refused, said
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def ws(tmp_path: Path) -> Workspace:

@@ -13,6 +13,8 @@ from benchgen.errors import ConfigError
 from benchgen.verbs.line import parse
 from benchgen.verbs.typed import as_typed, elements
 
+pytestmark = pytest.mark.slow
+
 
 def told(override: str, *before: str) -> Any:
     """The value that a setting has once the line was typed."""
