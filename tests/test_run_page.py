@@ -211,7 +211,12 @@ def in_node(code: str, given: Any) -> Any:
         "process.stdout.write(JSON.stringify(answer === undefined ? null : answer)); });"
     )
     done = subprocess.run(
-        ["node", "-e", program], check=False, input=json.dumps(given), capture_output=True, text=True, timeout=60
+        ["node", "-e", program],
+        check=False,
+        input=json.dumps(given),
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
