@@ -234,6 +234,60 @@ class TestDecoding:
         assert "256" in str(found[0].error)
         assert found[1].error is None
 
+    @pytest.mark.parametrize(
+        ("template", "said"),
+        [
+            ("{% if 'Ho' in messages[0]['content'] %}{{ raise_exception('no') }}{% endif %}x", "template"),
+            ("{{ messages[0]['content'] | replace('Ho', '') }}", "no token"),
+        ],
+        ids=["the template refuses it", "nothing is left of it"],
+    )  # fmt: skip
+    def test_what_cannot_be_asked_is_not_measured_and_the_others_are(
+        self, model: LocalModel, template: str, said: str
+    ) -> None:
+        model.tokenizer.chat_template = template
+        asked = [Request(user("Hi"), 2), Request(user("Ho"), 2)]
+        asked += [replace(asked[1], choices=(" A", " B")), replace(asked[0], choices=("", "!"))]
+        found = replies(model, asked)
+        assert [r.error is None for r in found] == [True, False, False, False]
+        assert all(said in str(r.error) for r in found[1:3])
+        assert "option 1 of 2" in str(found[3].error)
+
+    def test_a_token_that_the_model_does_not_know_is_not_measured(self, model: LocalModel) -> None:
+        model.tokenizer.add_tokens(["<new>"])
+        found = replies(model, [Request(user("a <new> one"), 2), Request(user("Hi"), 2)])
+        assert "token 49152 is unknown" in str(found[0].error)
+        assert found[1].error is None
+
+    def test_a_special_token_as_stop_string_ends_the_reply(self, model: LocalModel) -> None:
+        whole = plain_greedy(model, Request(user("Hi"), 8))
+        special = {"<mark>": whole[4]}
+        model.decoder.special = special
+        found = replies(model, [Request(user("Hi"), 8, stop=("<mark>",)), Request(user("Hi"), 8)])
+        assert [r.tokens_out for r in found] == [5, 8]
+        assert found[0].finish_reason == "stop"
+        assert found[0].text == model.tokenizer.decode(whole[:4])
+
+    def test_special_tokens_are_those_of_the_tokenizer(self, model: LocalModel) -> None:
+        assert model.decoder.special["<|im_start|>"] == 1
+        assert "Hi" not in model.decoder.special
+
+    def test_without_an_end_token_only_the_limit_ends_a_reply(self, model: LocalModel) -> None:
+        model.tokenizer.eos_token = None
+        model.tokenizer.chat_template = None
+        model.model.generation_config.eos_token_id = None
+        bare = LocalModel.of(model.model, model.tokenizer, model.device, name="bare")
+        assert "no end token" in bare.notes[-1]
+        assert [r.tokens_out for r in replies(bare, [Request(user(a), 3) for a in ASK])] == [3] * 7
+
+    @pytest.mark.parametrize("told", [-1, 10**8, "x", [-1, 2]], ids=str)
+    def test_an_end_token_that_is_none_harms_nothing(self, model: LocalModel, told: Any) -> None:
+        """Some configurations hold -1; rows of different lengths are padded all the same."""
+        expected = [r.text for r in replies(model, [Request(user(a), 3) for a in ASK])]
+        model.model.generation_config.eos_token_id = told
+        odd = LocalModel.of(model.model, model.tokenizer, model.device, name="odd")
+        assert [r.text for r in replies(odd, [Request(user(a), 3) for a in ASK])] == expected
+
     def test_nothing_asked_gives_nothing(self, model: LocalModel) -> None:
         assert list(model.generate([])) == []
 
@@ -402,6 +456,23 @@ class TestSampling:
         assert drawn(top_p=0.01) == {1}
         assert drawn(top_k=3, top_p=0.99) == {1, 2, 3}
 
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            {"temperature": 5.0, "top_k": 1},
+            {"temperature": 5.0, "top_p": 1e-300},
+            {"temperature": 1e-9},
+            {"temperature": 5e-324},
+        ],
+        ids=str,
+    )
+    def test_drawing_the_likeliest_alone_is_greedy(
+        self, model: LocalModel, settings: dict[str, Any]
+    ) -> None:
+        greedy = [r.text for r in replies(model, [Request(user(a), 8) for a in ASK])]
+        asked = [Request(user(a), 8, **settings) for a in ASK]
+        assert [r.text for r in replies(model, asked)] == greedy
+
     def test_repeats_of_one_question_differ(self, model: LocalModel) -> None:
         asked = [Request(user("Hi"), 10, temperature=1.0, repeat=i) for i in range(3)]
         assert len({r.text for r in replies(model, asked)}) == 3
@@ -471,6 +542,12 @@ class TestThreads:
         assert threads.probed(replace(here, dtype="bfloat16")) == 1
         (tmp_path / "cache" / "threads.json").write_text("{broken")
         assert threads.probed(here) == 1
+        for poison in ("true", "1.0", "[]", '"1"'):
+            known = (tmp_path / "cache" / "threads.json").read_text()
+            (tmp_path / "cache" / "threads.json").write_text(known.replace(": 1", f": {poison}"))
+            assert type(threads.probed(here)) is int
+        (tmp_path / "cache" / "threads.json").write_text("[" * 100_000)
+        assert threads.probed(here) == 1
         assert pick_device("cpu", threads=3).threads == 3
 
 
@@ -498,6 +575,39 @@ class TestLoading:
         with pytest.raises(ModelError, match="cannot be loaded") as caught:
             LocalModel(tmp_path, name="x")
         assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("file", "content"),
+        [
+            ("model.safetensors", "cut short"),
+            ("config.json", "[]"),
+            ("tokenizer_config.json", "[]"),
+            ("tokenizer.json", "{}"),
+        ],
+    )
+    def test_a_broken_file_is_a_model_error(
+        self, tiny: Path, tmp_path: Path, file: str, content: str
+    ) -> None:
+        shutil.copytree(tiny, tmp_path / "broken")
+        (tmp_path / "broken" / file).write_text(content)
+        with pytest.raises(ModelError, match="cannot be loaded") as caught:
+            LocalModel(tmp_path / "broken", name="x", dtype="float32", threads=1)
+        assert "\n" not in str(caught.value)
+
+    def test_weights_that_are_not_whole_are_refused(self, tiny: Path, tmp_path: Path) -> None:
+        """transformers fills what is missing with random numbers, and a score of those means nothing."""
+        shutil.copytree(tiny, tmp_path / "part")
+        config = json.loads((tiny / "config.json").read_text())
+        config["num_hidden_layers"] = 3
+        (tmp_path / "part" / "config.json").write_text(json.dumps(config))
+        with pytest.raises(ModelError, match="not whole: 9 of its tensors"):
+            LocalModel(tmp_path / "part", name="x", dtype="float32", threads=1)
+
+    def test_a_broken_adapter_is_a_model_error(self, tiny: Path, tmp_path: Path) -> None:
+        (tmp_path / "adapter_config.json").write_text('{"peft_type": "LORA", "r": 8}')
+        (tmp_path / "adapter_model.safetensors").write_bytes(b"cut short")
+        with pytest.raises(ModelError, match="adapter"):
+            LocalModel(tiny, name="x", adapter=tmp_path, dtype="float32", threads=1)
 
     def test_an_adapter_that_is_not_there(self, tiny: Path, tmp_path: Path) -> None:
         with pytest.raises(NotFound, match="adapter"):

@@ -28,7 +28,7 @@ def encode_prompt(tokenizer: Any, messages: Sequence[Message], thinking: bool = 
 def continuations(
     tokenizer: Any, request: Request, thinking: bool = False
 ) -> tuple[list[int], list[list[int]]]:
-    """(prompt ids with the opening, ids of each choice after it); no choice is empty.
+    """(prompt ids with the opening, ids of each choice after it); ModelError if a choice has no token.
 
     Prompt and choice are tokenised as one text and cut where the prompt's own ids end, as
     lm-evaluation-harness does, so that a choice has the tokens that it has in running text.
@@ -40,6 +40,9 @@ def continuations(
     for choice in request.choices:
         whole = _ids(tokenizer, text + choice)[len(prompt) :]
         choices.append(whole or tokenizer(choice, add_special_tokens=False)["input_ids"])
+    if not all(choices):
+        told = f"option {choices.index([]) + 1} of {len(choices)}"
+        raise ModelError(f"The tokenizer makes no token of {told}, so it has no likelihood")
     return prompt, choices
 
 
@@ -98,6 +101,15 @@ def encode_row(
 
 def end_of_turn(tokenizer: Any) -> int:
     """Id of the token that ends an answer: what the template writes after one, else the EOS token."""
+    found = _end_written(tokenizer)
+    found = tokenizer.eos_token_id if found is None else found
+    if found is None:
+        raise ModelError("The tokenizer has no end token, so no answer could end")
+    return int(found)
+
+
+def _end_written(tokenizer: Any) -> int | None:
+    """Id of the special token that the template writes after an answer, if it does."""
     if tokenizer.chat_template:
         mark = "benchgen"
         text = _render(
@@ -109,18 +121,18 @@ def end_of_turn(tokenizer: Any) -> int:
         special = set(tokenizer.all_special_ids) | set(tokenizer.added_tokens_decoder)
         if tail and tail[0] in special:
             return int(tail[0])
-    if tokenizer.eos_token_id is None:
-        raise ModelError("The tokenizer has no end token, so no answer could end")
-    return int(tokenizer.eos_token_id)
+    return None
 
 
 def stop_ids(model: Any, tokenizer: Any) -> frozenset[int]:
-    """Every token id that ends an answer: the generation config's, the tokenizer's, the template's."""
+    """Every token id that ends an answer: the generation config's, the tokenizer's, the template's.
+
+    None where no one knows any: then only the token limit ends an answer.
+    """
     eos = model.generation_config.eos_token_id if model.generation_config else None
     listed = eos if isinstance(eos, list) else [eos]
-    return frozenset(
-        i for i in [*listed, tokenizer.eos_token_id, end_of_turn(tokenizer)] if i is not None
-    )
+    known = [*listed, tokenizer.eos_token_id, _end_written(tokenizer)]
+    return frozenset(i for i in known if isinstance(i, int))
 
 
 def _render(

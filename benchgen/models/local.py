@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchgen.errors import ConfigError
+from benchgen.errors import ConfigError, ModelError
 from benchgen.models.chat import continuations, encode_prompt, notes, stop_ids, thinks
 from benchgen.models.device import Device
 from benchgen.models.engine.batch import Network
@@ -81,12 +81,14 @@ class LocalModel:
     ) -> None:
         self.model, self.tokenizer, self.device = model, tokenizer, device
         self.name, self.thinking = name, thinking
-        self.notes = notes(tokenizer)
-        network = Network(model, device.kind)
+        self.network, stops = Network(model, device.kind), stop_ids(model, tokenizer)
+        endless = () if stops else ("no end token is known: replies go on to the token limit",)
+        self.notes = (*notes(tokenizer), *endless)
+        special = {str(t): i for i, t in tokenizer.added_tokens_decoder.items() if t.special}
         self.decoder = Decoder(
-            network, stop_ids(model, tokenizer), self._text, batch_rows or ROWS[device.kind]
+            self.network, stops, self._text, batch_rows or ROWS[device.kind], special
         )
-        self.scorer = Scorer(network, self.decoder.padding)
+        self.scorer = Scorer(self.network)
 
     @property
     def fingerprint(self) -> str:
@@ -99,26 +101,41 @@ class LocalModel:
         Greedy at temperature 0, else sampled with the request's own seed; a request with choices gets
         their likelihoods and no text. `tokens_in` and `tokens_out` are the row's own, the end token
         included; `seconds` is the wall clock from the row's entry into the batch to its end, so rows
-        decoded together overlap and their seconds do not add up.
+        decoded together overlap and their seconds do not add up. What cannot be asked (a template that
+        fails on it, no token at all, more than the context holds) gets a reply with `error`.
         """
         written: list[tuple[int, tuple[Request, list[int]]]] = []
         scored: list[tuple[int, tuple[list[int], list[list[int]]]]] = []
-        limit = self.scorer.network.context
         for index, request in enumerate(requests):
-            if request.choices:
-                prompt, choices = continuations(self.tokenizer, request, self.thinking)
-                longest = len(prompt) + max(map(len, choices))
+            prompt, choices, error = self._encoded(request)
+            if error:
+                yield index, Reply("", "error", tokens_in=len(prompt), error=error)
+            elif choices:
                 scored.append((index, (prompt, choices)))
             else:
-                prompt = encode_prompt(self.tokenizer, request.messages, self.thinking)
-                longest = len(prompt) + request.max_new_tokens
                 written.append((index, (request, prompt)))
-            if longest > limit:
-                (scored if request.choices else written).pop()
-                error = f"prompt and answer exceed {limit} tokens"
-                yield index, Reply("", "error", tokens_in=len(prompt), error=error)
         yield from _renumbered(self.decoder.replies([row for _, row in written]), written)
         yield from _renumbered(self.scorer.replies([row for _, row in scored]), scored)
+
+    def _encoded(self, request: Request) -> tuple[list[int], list[list[int]], str]:
+        """(prompt ids, ids of each choice, why it cannot be asked, empty if it can)."""
+        prompt, choices = list[int](), list[list[int]]()
+        try:
+            if request.choices:
+                prompt, choices = continuations(self.tokenizer, request, self.thinking)
+            else:
+                prompt = encode_prompt(self.tokenizer, request.messages, self.thinking)
+        except ModelError as error:
+            return prompt, choices, error.message
+        limit, known = self.network.context, self.network.vocabulary
+        if not prompt:
+            return prompt, choices, "the prompt has no token"
+        if len(prompt) + max(map(len, choices), default=request.max_new_tokens) > limit:
+            return prompt, choices, f"prompt and answer exceed {limit} tokens"
+        most = max(map(max, [prompt, *choices]))
+        if most >= known:
+            return prompt, choices, f"token {most} is unknown to the model, which knows {known}"
+        return prompt, choices, ""
 
     def _text(self, tokens: Sequence[int]) -> str:
         return str(self.tokenizer.decode(tokens, skip_special_tokens=True))

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, field
 from typing import Any
 
+import psutil
 import torch
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
+from benchgen.errors import ModelError
 from benchgen.types import Request
 
+MEMORY = 0.5
+"""Share of the free memory that keys and values may fill."""
+CACHES = ("past_key_values", "cache_params")
+"""What models call the keys and values, or the state, of the tokens before."""
+PADDING = 0
+"""What stands where no token does; any id that every model knows, since nothing looks at it."""
 ROOM = 32
 """Columns by which a row's key and value buffers grow, so that they are not copied at every token."""
 
@@ -25,6 +34,7 @@ class Row:
     request: Request
     prompt: list[int]
     tokens: list[int] = field(default_factory=list)
+    stops: frozenset[int] = frozenset()
     started: float = 0.0
     generator: torch.Generator | None = None
 
@@ -77,7 +87,7 @@ class Batch:
             if isinstance(layer, Layer):
                 layer.replace(layer.keys[chosen, :, first:], layer.values[chosen, :, first:])
             else:
-                layer.batch_select_indices(chosen)
+                layer.reorder_cache(chosen)  # of every kind of layer: keys and values, or a state
                 first = 0
         self.mask = mask[:, first:].contiguous()
         self.rows = [self.rows[i] for i in kept]
@@ -111,11 +121,26 @@ class Network:
 
     def __init__(self, model: Any, device: str) -> None:
         self.model, self.device = model, device
+        inner = model.get_base_model() if hasattr(model, "get_base_model") else model
+        takes = inspect.signature(inner.forward).parameters
+        self._cache = next((name for name in CACHES if name in takes), "")
+        if not self._cache:
+            raise ModelError(
+                f"a {model.config.model_type} model cannot be asked here: it keeps nothing of the tokens"
+                " before, or keeps it in a way of its own",
+                next="a model of another architecture, or one behind an endpoint",
+            )
+        config = model.config.get_text_config()
         layers = DynamicCache(config=model.config).layers
-        self.plain = all(type(layer) is DynamicLayer for layer in layers)
+        self.plain = (
+            all(type(layer) is DynamicLayer for layer in layers)
+            and "position_ids" in takes
+            and not _by_column(config)
+        )
         """Plain full attention: only it lets rows share a beginning and move to other columns."""
         self._num_layers = len(layers)
-        self.context = int(getattr(model.config, "max_position_embeddings", None) or 1 << 30)
+        self.vocabulary = int(config.vocab_size)
+        self.context = int(getattr(config, "max_position_embeddings", None) or 1 << 30)
         """Tokens that prompt and answer may have together."""
         self.column_bytes = _column_bytes(model)
 
@@ -136,7 +161,7 @@ class Network:
             return []
         cache = self.cache()
         ids = torch.tensor([tokens], device=self.device)
-        self.model(input_ids=ids, past_key_values=cache, use_cache=True, logits_to_keep=1)
+        self.model(input_ids=ids, use_cache=True, logits_to_keep=1, **{self._cache: cache})
         return [(layer.keys, layer.values) for layer in cache.layers]
 
     def forward(
@@ -147,14 +172,34 @@ class Network:
         `mask` is [rows, columns in the cache afterwards]; the cache then holds the new columns.
         """
         positions = (mask.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
+        # A state holds no columns: its mask is that of the new ones, of which then none is padding.
+        begun = self._cache == "cache_params" and mask.shape[1] > ids.shape[1]
         return self.model(
             input_ids=ids,
-            attention_mask=mask,
+            attention_mask=None if begun else mask,
             position_ids=positions,
-            past_key_values=cache,
             use_cache=True,
             logits_to_keep=keep,
+            **{self._cache: cache},
         ).logits
+
+    def columns_held(self) -> int:
+        """Columns of keys and values, over all rows, that the free memory may hold."""
+        if self.device == "cuda":
+            free = int(torch.cuda.mem_get_info()[0])
+        else:
+            free = int(psutil.virtual_memory().available)
+        return int(free * MEMORY) // max(1, self.column_bytes)
+
+
+def _by_column(config: Any) -> bool:
+    """Whether distances are counted in columns, whatever `position_ids` say.
+
+    So do a bias by distance (ALiBi; Bloom and MPT take no `position_ids` either) and GPT-Neo's local layers.
+    """
+    return bool(getattr(config, "alibi", False)) or "local" in getattr(
+        config, "attention_layers", ()
+    )
 
 
 def _column_bytes(model: Any) -> int:

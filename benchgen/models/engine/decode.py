@@ -7,22 +7,21 @@ on that beyond float rounding; sampled ones draw from a generator of their own.
 from __future__ import annotations
 
 import hashlib
+import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
-import psutil
 import torch
 
 from benchgen.errors import ModelError
-from benchgen.models.engine.batch import Batch, Network, Row, Start
+from benchgen.models.engine.batch import PADDING, Batch, Network, Row, Start
 from benchgen.models.engine.groups import group
 from benchgen.types import Reply, Request
 
 PREFILL = {"cpu": 8192, "cuda": 32768}
 """Prompt tokens computed in one pass."""
-MEMORY = 0.5
-"""Share of the free memory that keys and values may fill."""
 
 Text = Callable[[Sequence[int]], str]
 """Token ids to text, special tokens left out."""
@@ -38,15 +37,23 @@ class _Waiting:
 
 
 class Decoder:
-    """Replies to prompts. `batch_rows` rows at most at once; halved when a GPU's memory runs out."""
+    """Replies to prompts. `batch_rows` rows at most at once; halved when a GPU's memory runs out.
+
+    `stops` are the ids that end a reply. `special` {text: id} are tokens that `text` leaves out: one of them
+    as a stop string is looked for by its id.
+    """
 
     def __init__(
-        self, network: Network, stops: frozenset[int], text: Text, batch_rows: int
+        self,
+        network: Network,
+        stops: frozenset[int],
+        text: Text,
+        batch_rows: int,
+        special: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self.network, self.text = network, text
-        self.stops = stops
+        self.stops, self.special = stops, special
         self.batch_rows = batch_rows
-        self.padding = min(stops, default=0)
 
     def replies(self, prompts: Sequence[tuple[Request, list[int]]]) -> Iterator[tuple[int, Reply]]:
         """(index into `prompts`, its reply), each once, as they finish."""
@@ -54,7 +61,10 @@ class Decoder:
 
     def finished(self, prompts: Sequence[tuple[Request, list[int]]]) -> Iterator[tuple[Row, Reply]]:
         """(row, its reply), each once, as they finish; `row.tokens` are the ids, its end token too."""
-        rows = [Row(i, request, ids) for i, (request, ids) in enumerate(prompts)]
+        rows = [
+            Row(i, asked, ids, stops=self.stops | {self.special.get(s, -1) for s in asked.stop})
+            for i, (asked, ids) in enumerate(prompts)
+        ]
         waiting, batch = self._grouped(rows), None
         while waiting or batch:
             entering = self._entering(batch, waiting)
@@ -96,16 +106,8 @@ class Decoder:
         width = max(1, len(rows[0].prompt) - shared)
         room = min(free, max(1, PREFILL[self.network.device] // width))
         columns = max(_columns(row) for row in [*(batch.rows if batch else ()), *rows[:room]])
-        held = self._columns_held() // columns - present
+        held = self.network.columns_held() // columns - present
         return rows[: min(room, held if batch else max(1, held))] if held > 0 or not batch else []
-
-    def _columns_held(self) -> int:
-        """Columns of keys and values, over all rows, that the free memory may hold."""
-        if self.network.device == "cuda":
-            free = int(torch.cuda.mem_get_info()[0])
-        else:
-            free = int(psutil.virtual_memory().available)
-        return int(free * MEMORY) // max(1, self.network.column_bytes)
 
     def _enter(
         self, batch: Batch | None, rows: list[Row], waiting: _Waiting
@@ -128,7 +130,7 @@ class Decoder:
         cache = self.network.cache(start, len(rows))
         rests = [row.prompt[done:] for row in rows]
         width = max(map(len, rests))
-        ids = torch.tensor([[self.padding] * (width - len(r)) + r for r in rests], device=where)
+        ids = torch.tensor([[PADDING] * (width - len(r)) + r for r in rests], device=where)
         mask = torch.tensor(
             [[1] * done + [0] * (width - len(r)) + [1] * len(r) for r in rests], device=where
         )
@@ -150,11 +152,17 @@ class Decoder:
         return self._take(batch, self.network.forward(ids, batch.mask, batch.cache)[:, -1])
 
     def _take(self, batch: Batch, logits: torch.Tensor) -> list[tuple[Row, Reply]]:
-        best = logits.argmax(-1).tolist()
+        highest, best = (
+            found.tolist() for found in logits.max(-1)
+        )  # NaN is higher than any number
         finished, kept = [], []
         for i, row in enumerate(batch.rows):
-            row.tokens.append(best[i] if row.generator is None else draw(logits[i], row))
-            reply = self._reply(row)
+            if math.isfinite(highest[i]):
+                row.tokens.append(best[i] if row.generator is None else draw(logits[i], row))
+                reply = self._reply(row)
+            else:
+                error = "the model's logits are no finite numbers"
+                reply = Reply("", "error", tokens_in=len(row.prompt), error=error)
             if reply is None:
                 kept.append(i)
             else:
@@ -165,7 +173,7 @@ class Decoder:
 
     def _reply(self, row: Row) -> Reply | None:
         """The reply if the row has ended: by an end token, a stop string or the token limit."""
-        ended = row.tokens[-1] in self.stops
+        ended = row.tokens[-1] in row.stops
         text, cut = None, -1
         if row.request.stop and not ended and self._may_stop(row):
             text = self.text(row.tokens)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 
 from benchgen.errors import ModelError
-from benchgen.models.engine.batch import Network, Start
+from benchgen.models.engine.batch import PADDING, ROOM, Network, Start
 from benchgen.models.engine.groups import group
 from benchgen.types import Likelihood, Reply
 
@@ -41,8 +41,8 @@ class Scored:
 class Scorer:
     """Likelihoods of continuations; batches are halved when a GPU's memory runs out."""
 
-    def __init__(self, network: Network, padding: int) -> None:
-        self.network, self.padding = network, padding
+    def __init__(self, network: Network) -> None:
+        self.network = network
         self.tokens = TOKENS[network.device]
 
     def replies(
@@ -67,11 +67,13 @@ class Scorer:
 
     def _fitting(self, rows: list[Scored], shared: int) -> int:
         """How many of the rows, longest prompt first, are computed in the next pass; at least one."""
-        packed, vocabulary = 0, int(self.network.model.config.vocab_size)
+        held = self.network.columns_held()
+        packed, vocabulary = 0, self.network.vocabulary
         for taken, row in enumerate(rows):
             packed = max(packed, row.packed)
             width = len(rows[0].prompt) - shared + packed
             too_many = (taken + 1) * width > self.tokens
+            too_many |= (taken + 1) * (shared + width + ROOM) > held
             if taken and (too_many or (taken + 1) * (packed + 1) * vocabulary > LOGITS):
                 return taken
         return len(rows)
@@ -95,7 +97,7 @@ class Scorer:
         for row, rest in zip(rows, rests, strict=True):
             fed = [token for choice in row.choices for token in choice[:-1]]
             gap = width - len(rest)
-            ids.append([self.padding] * gap + rest + fed + [self.padding] * (packed - len(fed)))
+            ids.append([PADDING] * gap + rest + fed + [PADDING] * (packed - len(fed)))
             length = len(row.prompt)
             after = [length + i for choice in row.choices for i in range(len(choice) - 1)]
             positions.append(

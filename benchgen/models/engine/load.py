@@ -95,15 +95,22 @@ def load_base(
     torch.set_flush_denormal(True)
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, revision=revision)
-        model = AutoModelForCausalLM.from_pretrained(
+        model, info = AutoModelForCausalLM.from_pretrained(
             name,
             revision=revision,
             dtype=getattr(torch, device.dtype),
+            output_loading_info=True,
             **_quantized(quantization, device),
         )
         folder = _folder(name, revision)
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+    except Exception as error:  # the libraries raise kinds of their own for broken files
         raise _load_error(name, error) from error
+    if missing := sorted(info["missing_keys"]):  # transformers filled them with random numbers
+        raise ModelError(
+            f"The weights of that model are not whole: {len(missing)} of its tensors are missing",
+            got=missing[0],
+            next="download or save it whole; its config.json must be that of its weights",
+        )
     # What bitsandbytes has loaded is on its device already and cannot be moved.
     model = model if quantization != "none" else model.to(device.kind)
     return model.eval(), tokenizer, folder
@@ -136,7 +143,7 @@ def load_adapter(model: Any, adapter: Path, *, trainable: bool = False) -> Any:
 
     try:
         loaded = PeftModel.from_pretrained(model, str(adapter), is_trainable=trainable)
-    except (OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
+    except Exception as error:  # the libraries raise kinds of their own for broken files
         raise ModelError(
             f"The adapter does not fit its base model: {error}", got=str(adapter)
         ) from error

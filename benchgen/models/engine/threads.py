@@ -30,8 +30,8 @@ def probed(device: Device) -> int:
     file = cache_folder() / "threads.json"
     name = f"{device.name} x{device.threads} {device.dtype} torch {torch.__version__}"
     known = _read(file)
-    if known.get(name) in choices:
-        return known[name]
+    if (told := known.get(name)) in choices and type(told) is int:  # not true, not 2.0
+        return told
     before = torch.get_num_threads()
     seconds = {n: _seconds(n, getattr(torch, device.dtype)) for n in choices}
     torch.set_num_threads(before)
@@ -59,7 +59,7 @@ def _read(file: Path) -> dict[str, int]:
     try:
         found = json.loads(file.read_text())
         return found if isinstance(found, dict) else {}
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
 
 

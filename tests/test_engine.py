@@ -1,0 +1,192 @@
+"""The engine against plain passes over the whole text, for tiny random models of many architectures."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import transformers  # noqa: E402
+
+from benchgen.errors import ModelError  # noqa: E402
+from benchgen.models.engine import batch  # noqa: E402
+from benchgen.models.engine.batch import Network  # noqa: E402
+from benchgen.models.engine.decode import Decoder  # noqa: E402
+from benchgen.models.engine.likelihood import Scorer  # noqa: E402
+from benchgen.types import Request  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+WORDS = 97
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Models this small are computed faster by one."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+LLAMA = {
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 256,
+    "initializer_range": 0.5,
+}
+SOFT = {"final_logit_softcapping": 5.0, "attn_logit_softcapping": 10.0}
+SMALL = {"hidden_size": 32, "n_layer": 2, "n_head": 4, "initializer_range": 0.5}
+NEO = {
+    "hidden_size": 32,
+    "num_layers": 2,
+    "num_heads": 4,
+    "attention_types": [[["global", "local"], 1]],
+    "window_size": 16,
+    "max_position_embeddings": 256,
+    "initializer_range": 0.5,
+}
+MPT = {"d_model": 32, "n_layers": 2, "n_heads": 4, "max_seq_len": 256, "initializer_range": 0.5}
+FALCON = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "alibi": True}
+STATE = {"hidden_size": 32, "num_hidden_layers": 2, "state_size": 4, "initializer_range": 0.5}
+
+MODELS: dict[str, tuple[str, dict[str, Any], bool]] = {
+    "grouped queries": ("Llama", LLAMA, True),
+    "tied, a head each": ("Llama", {**LLAMA, "num_key_value_heads": 4, "tie_word_embeddings": True}, True),
+    "qwen3": ("Qwen3", {**LLAMA, "head_dim": 16}, True),
+    "softcapped, sliding": ("Gemma2", {**LLAMA, **SOFT, "head_dim": 8, "sliding_window": 16}, False),
+    "sliding": ("Mistral", {**LLAMA, "sliding_window": 8}, False),
+    "bias by distance": ("Bloom", SMALL, False),
+    "bias by distance, no positions": ("Mpt", MPT, False),
+    "bias by distance, told": ("Falcon", FALCON, False),
+    "local layers": ("GPTNeo", NEO, False),
+    "state space": ("Mamba", STATE, False),
+}  # fmt: skip
+"""{what is special: (name, settings, whether rows may share a beginning)}"""
+
+
+def network(kind: str) -> Network:
+    name, settings, _ = MODELS[kind]
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{name}Config")(
+        vocab_size=WORDS, bos_token_id=1, eos_token_id=2, pad_token_id=2, **settings
+    )
+    model = getattr(transformers, f"{name}ForCausalLM")(config)
+    return Network(model.eval().float(), "cpu")
+
+
+def tokens(chance: random.Random, *lengths: int) -> list[int]:
+    return [chance.randrange(3, WORDS) for _ in range(chance.choice(lengths))]
+
+
+def prompts(chance: random.Random, n: int) -> list[list[int]]:
+    """Some begin alike, some are the beginning of another, some are equal, some are one token."""
+    begun = [tokens(chance, 0, 5, 30, 70) for _ in range(3)]
+    found: list[list[int]] = []
+    for _ in range(n):
+        start = chance.choice(begun)
+        if found and chance.random() < 0.4:
+            start = chance.choice(found)[: chance.randrange(1, 70)]
+        found.append((start + tokens(chance, 0, 1, 2, 9, 25))[:110] or [3])
+    return found
+
+
+def written(net: Network, prompt: Sequence[int], most: int, stops: frozenset[int]) -> list[int]:
+    """Greedy decoding without a cache: the whole text anew for each token."""
+    ids = list(prompt)
+    with torch.inference_mode():
+        while len(ids) < len(prompt) + most and (len(ids) == len(prompt) or ids[-1] not in stops):
+            logits = net.model(input_ids=torch.tensor([ids]), use_cache=False).logits
+            ids.append(int(logits[0, -1].argmax()))
+    return ids[len(prompt) :]
+
+
+def logprob(net: Network, prompt: list[int], choice: list[int]) -> float:
+    with torch.inference_mode():
+        ids = torch.tensor([prompt + choice[:-1]])
+        logits = net.model(input_ids=ids, use_cache=False).logits[0, -len(choice) :]
+    table = logits.double().log_softmax(-1)
+    return sum(float(table[at, token]) for at, token in enumerate(choice))
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_greedy_tokens_are_those_of_plain_passes(kind: str) -> None:
+    chance, net = random.Random(kind), network(kind)
+    assert net.plain == MODELS[kind][2]
+    stops = frozenset(chance.sample(range(3, WORDS), 5))
+    asked = [(Request((), chance.choice([1, 2, 8])), prompt) for prompt in prompts(chance, 12)]
+    expected = [written(net, prompt, r.max_new_tokens, stops) for r, prompt in asked]
+    for rows in (1, 5, 64):
+        found = Decoder(net, stops, str, rows).finished(asked)
+        assert {row.index: row.tokens for row, _ in found} == dict(enumerate(expected))
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_likelihoods_are_those_of_plain_passes(kind: str) -> None:
+    """Of up to 26 choices, some of which are the beginning of another."""
+    chance, net = random.Random(kind), network(kind)
+    asked = []
+    for prompt in prompts(chance, 12):
+        one = tokens(chance, 1, 2, 6)
+        more = [one[: chance.randrange(len(one) + 1)] + tokens(chance, 1, 2, 5) for _ in range(25)]
+        asked.append((prompt, [one, *more[: chance.choice([1, 3, 25])]]))
+    for most in (1, 4096):
+        scorer = Scorer(net)
+        scorer.tokens = most
+        for index, reply in scorer.replies(asked):
+            assert reply.likelihood is not None
+            prompt, choices = asked[index]
+            expected = [logprob(net, prompt, choice) for choice in choices[:4]]
+            assert reply.likelihood.logprob[:4] == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def test_a_model_that_keeps_nothing_of_the_tokens_before_is_refused() -> None:
+    """Its replies would be made of one token each, without an error."""
+    config = transformers.OpenAIGPTConfig(vocab_size=WORDS, n_embd=32, n_layer=1, n_head=2)
+    with pytest.raises(ModelError, match="openai-gpt"):
+        Network(transformers.OpenAIGPTLMHeadModel(config), "cpu")
+
+
+@pytest.mark.parametrize("columns", [0, 150, 100_000])
+def test_what_is_scored_at_once_fits_the_free_memory(
+    monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """The beginning that rows share is held once for each of them."""
+    net = network("grouped queries")
+    free = columns * net.column_bytes / batch.MEMORY
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=free))
+    rows: list[tuple[int, int]] = []
+    forward = net.model.forward
+
+    def noted(input_ids: Any, **rest: Any) -> Any:
+        out = forward(input_ids=input_ids, **rest)
+        rows.append((len(input_ids), out.past_key_values.layers[0].keys.shape[2]))
+        return out
+
+    monkeypatch.setattr(net.model, "forward", noted)
+    start = [5] * 80
+    asked = [([*start, i], [[3], [4, 5]]) for i in range(3, 40)]
+    assert len(list(Scorer(net).replies(asked))) == len(asked)
+    assert all(n == 1 or n * width <= columns for n, width in rows)
+    assert max(n for n, _ in rows) == {0: 1, 150: 1, 100_000: len(asked)}[columns]
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_logits_that_are_no_numbers_are_not_a_reply(temperature: float) -> None:
+    """And only of the row that has them."""
+    net = network("grouped queries")
+    with torch.no_grad():
+        net.model.get_input_embeddings().weight[7] = float("nan")
+    asked = [(Request((), 3, temperature), prompt) for prompt in ([3, 4], [3, 7], [5])]
+    found = dict(Decoder(net, frozenset(), str, 64).replies(asked))
+    assert [found[i].error is None for i in range(3)] == [True, False, True]
+    assert "no finite numbers" in str(found[1].error)
