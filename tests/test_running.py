@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+import multiprocessing
+import os
+import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchgen import config
-from benchgen.errors import InputError
+from benchgen.errors import InputError, ModelError, StateError
+from benchgen.models.device import processor
 from benchgen.records import Benchmark
+from benchgen.run import runner
 from benchgen.run.runner import Sampling
 from benchgen.stages import running
 from benchgen.workspace import Workspace
 from tests.servers import Received, ScriptedServer, refused, said
 
 pytestmark = pytest.mark.slow
+
+FORK = multiprocessing.get_context("fork")
 
 
 @pytest.fixture
@@ -106,6 +114,77 @@ def test_a_finished_run_asks_again_what_got_no_reply_when_told(ws: Workspace) ->
     assert (run.folder / "traces.parquet").exists()
 
 
+def partly(ws: Workspace, bench: Benchmark, up: list[bool]) -> ScriptedServer:
+    """A server that has no answer to the first two questions until it is told to be up."""
+
+    def answer(received: Received) -> Any:
+        first = any(q.prompt in received.prompt for q in bench.questions[:2])
+        return refused(503, "busy") if first and not up else said("Answer: nothing known")
+
+    return ScriptedServer(answer)
+
+
+def test_a_retry_that_fails_leaves_the_run_finished(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that is gone or was trained anew takes nothing from what it answered before."""
+    bench = published(ws)
+    with partly(ws, bench, []) as server:
+        run = ws.run(bench, endpoint(server.url))
+        before = (run.summary, run.row.traces_sha256)
+
+        def gone(*_: Any) -> Any:
+            raise ModelError("the weights are gone")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(running, "loaded", gone)
+            with pytest.raises(ModelError):
+                ws.resume_run(run, retry_errors=True)
+        assert (run.summary, run.row.traces_sha256) == before
+        real = runner.run
+
+        def half(*arguments: Any, **told: Any) -> Any:
+            def stop(done: int, total: int) -> None:
+                if done == total - 1:
+                    raise OSError(28, "No space left on device")
+
+            task, model, path, _ = arguments
+            return real(task, model, path, stop, **told)
+
+        monkeypatch.setattr(runner, "run", half)
+        with pytest.raises(OSError, match="No space"):
+            ws.resume_run(run, retry_errors=True)
+    assert run.state == "finished"
+    assert len(run.traces()) == 6
+    assert run.summary["scored"] == 4
+
+
+def test_killed_while_asking_again_a_run_ends_without_its_model(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A real process, killed with SIGKILL after the first new answer; then the model is gone for good."""
+    bench, up = published(ws), list[bool]()
+
+    def killed(done: int, total: int) -> None:
+        if done == total - 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with partly(ws, bench, up) as server:
+        run = ws.run(bench, endpoint(server.url, concurrency=1))
+        up.append(True)
+        told = {"retry_errors": True, "progress": killed}
+        child = FORK.Process(target=ws.resume_run, args=(run.id,), kwargs=told)
+        child.start()
+        child.join(60)
+        assert child.exitcode == -signal.SIGKILL
+    assert run.state == "interrupted"
+    monkeypatch.setattr(running, "loaded", None)
+    ws.resume_run(run)
+    assert run.state == "finished"
+    assert run.traces().unanswered == {(bench.questions[1].key, 0)}
+    assert run.summary["scored"] == 5
+
+
 def test_cost_is_told_where_prices_are_known(ws: Workspace) -> None:
     bench = published(ws)
     with ScriptedServer(lambda r: said()) as server:
@@ -138,6 +217,38 @@ def test_an_endpoint_tells_no_likelihoods(ws: Workspace) -> None:
 def test_progress_of_a_run_reads_as_promised(ws: Workspace) -> None:
     run = running.begin(ws.place, published(ws), "reference")
     assert run.status()["progress"] == "Processing: 0/6 (0%)"
+
+
+@pytest.mark.torch
+def test_a_run_goes_on_as_it_was_begun_and_not_with_another_model(
+    ws: Workspace, tiny_model: Path, tmp_path: Path
+) -> None:
+    """`benchgen resume run_id=1` does: of hardware told at first the dtype is kept, as it decides replies."""
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_model, folder)
+    own = "float32" if processor().dtype == "bfloat16" else "bfloat16"
+    bench = published(ws)
+
+    def stopping(done: int, total: int) -> None:
+        if done == 2:
+            raise RuntimeError("stopped")
+
+    run = running.begin(ws.place, bench, str(folder), sampling=Sampling(max_new_tokens=2))
+    with pytest.raises(RuntimeError):
+        ws.resume_run(run, hardware=config.HardwareConfig(dtype=own), progress=stopping)
+    assert run.state == "failed"
+    other = config.HardwareConfig(dtype=processor().dtype)
+    with pytest.raises(StateError, match=f"hardware.dtype={own}"):
+        ws.resume_run(run, hardware=other)
+    weights = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(weights[:-64] + bytes(64))
+    with pytest.raises(StateError, match="begin a new run"):
+        ws.resume_run(run)
+    (folder / "model.safetensors").write_bytes(weights)
+    ws.resume_run(run, hardware=config.HardwareConfig(batch_rows=1))
+    assert run.state == "finished"
+    assert run.row.settings["device"]["dtype"] == own
+    assert len(run.traces()) == 6
 
 
 @pytest.mark.slow

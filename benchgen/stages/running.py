@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from contextlib import suppress
 from typing import Any
 
 from benchgen import config, jobs
 from benchgen.benchmark.prompts import worked_answer
 from benchgen.compare.runpage import run_page
-from benchgen.errors import InputError, StateError
+from benchgen.errors import BenchgenError, InputError, StateError
 from benchgen.models import catalogue
 from benchgen.models.device import Device
 from benchgen.records import PAGE, Benchmark, Model, Place, Run
@@ -144,12 +145,39 @@ def resume(
         started = time.monotonic()
         try:
             asked = hardware or config.HardwareConfig()
-            traces = _answer(place, run, asked, progress, retry_errors)
+            traces = _kept(run)
+            if _is_missing(run, traces, retry_errors):
+                traces = _answer(place, run, asked, progress, retry_errors)
         except Exception as error:
-            place.store.change(RunRow, run.id, state="failed", error=str(error)[:1000])
+            _stopped(place, run, error)
             raise
         _finish(place, run, traces, run.row.seconds + time.monotonic() - started)
     return run
+
+
+def _kept(run: Run) -> TraceLog:
+    """The log as it is on the disk."""
+    return TraceLog(run.folder / "traces.jsonl", [q.key for q in run.questions])
+
+
+def _is_missing(run: Run, traces: TraceLog, retry_errors: bool) -> bool:
+    """Whether the model is to be asked: not where every asking has its line and only the end was missed."""
+    if retry_errors and traces.unanswered:
+        return True
+    repeats = run.row.settings.get("repeats", 1)
+    wanted = {(q.key, repeat) for q in run.questions for repeat in range(repeats)}
+    return not wanted <= traces.askings
+
+
+def _stopped(place: Place, run: Run, error: Exception) -> None:
+    """Failed, with the reason; a run that had ended before it asked again what got no reply is finished again."""
+    told = str(error).encode("utf-8", "replace").decode()[:1000]
+    with suppress(BenchgenError, OSError):
+        traces = _kept(run)
+        if run.row.traces_sha256 and not _is_missing(run, traces, False):
+            _finish(place, run, traces, run.row.seconds)
+            return
+    place.store.change(RunRow, run.id, state="failed", error=told)
 
 
 def _is_left(run: Run, retry_errors: bool) -> bool:
@@ -177,13 +205,18 @@ def _answer(
         sampling=runner.Sampling(**row.settings.get("sampling", {})),
     )
     path = run.folder / "traces.jsonl"
+    begun = row.settings.get("device") or {}
+    if row.fingerprint and hardware.dtype == "auto" and begun:
+        hardware = dataclasses.replace(hardware, dtype=begun["dtype"])
     with loaded(place, run.model.row, hardware, answers) as model:
         if row.fingerprint and row.fingerprint != model.fingerprint:
             raise StateError(
                 f"model {model.name} is not the one that run {run.id} was begun with",
                 got=model.fingerprint,
                 allowed=[row.fingerprint],
-                next="begin a new run",
+                next="put that model back as it was, or begin a new run"
+                if begun.get("dtype") in (None, hardware.dtype)
+                else f"hardware.dtype={begun['dtype']}, as it was begun, or begin a new run",
             )
         place.store.change(
             RunRow,
