@@ -99,6 +99,22 @@ def test_what_is_neither_name_nor_id_nor_folder(store: Store, name: str) -> None
         catalogue.find(store, name)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["", "  ", "*", "\n", "a" * 300, "~nobody-here", "a\0b", "\udcff", "/proc/1/root/x", "\u0455mollm2_135m"],
+    ids=ascii,
+)  # fmt: skip
+def test_no_name_is_too_odd_for_a_line(
+    store: Store, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the current folder holds a model: a blank name does not mean it."""
+    (tmp_path / "config.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    for look in (catalogue.find, catalogue.resolve):
+        with pytest.raises(NotFound):
+            look(store, name)
+
+
 def test_a_trained_model_is_found_by_name_and_wins_over_the_files(store: Store) -> None:
     base = small(store)
     trained(store, "org/name", base)

@@ -46,18 +46,19 @@ IDENTITY = ("name", "base_url", "extra")
 
 def find(store: Store, name: str) -> ModelRow:
     """The record that `name` means; it has no id yet if it was never used in this workspace."""
+    name = name.encode("utf-8", "replace").decode()  # a shell may hand over bytes that are no text
     rows = store.all(ModelRow, ModelRow.name == name)
     if rows:
         return rows[0]
     if name in config.options("model") and name not in UNNAMED:
         return from_config(config.load_model(name))
-    folder = Path(name).expanduser()
-    if (folder / "config.json").is_file():
+    folder = _folder(name)
+    if folder is not None and (folder / "config.json").is_file():
         resolved = str(folder.resolve())  # the name too: it must mean the same from any folder
         rows = store.all(ModelRow, ModelRow.name == resolved)
         spec = {"source": resolved, "revision": None}
         return rows[0] if rows else ModelRow(name=resolved, kind="base", spec=spec)
-    if folder.is_dir():
+    if folder is not None:
         raise NotFound(
             f"there is no model in the folder {name} (no config.json)",
             got=name,
@@ -73,6 +74,16 @@ def find(store: Store, name: str) -> ModelRow:
         allowed=known,
         next=f"model={close[0]}" if close else "a name above, a Hugging Face id or a local folder",
     )
+
+
+def _folder(name: str) -> Path | None:
+    """The folder of that path; None where there is none, or none that can be looked into."""
+    try:
+        folder = Path(name).expanduser()
+        (folder / "config.json").is_file()  # may be forbidden, or longer than a path can be
+        return folder if name.strip() and folder.is_dir() else None
+    except (OSError, RuntimeError, ValueError):
+        return None
 
 
 def resolve(store: Store, typed: str) -> tuple[ModelRow, tuple[str, ...]]:
