@@ -23,6 +23,8 @@ from benchgen.config import BenchmarkConfig
 from benchgen.errors import ConfigError, DataError
 from benchgen.types import LETTERS, Evaluation, Question
 
+pytestmark = pytest.mark.slow
+
 ZOO = pl.DataFrame(
     {
         "animal": ["ant", "bee", "crab", "dog", "eel", "mole", "cow"],

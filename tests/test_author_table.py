@@ -21,6 +21,8 @@ from benchgen.errors import ConfigError, DataError, InputError
 from benchgen.scoring import score
 from benchgen.types import Evaluation, Question, sha256
 
+pytestmark = pytest.mark.slow
+
 SOLAR = load_pack("solar_system")
 TEMPLATES = {t.name: (table, t) for table in SOLAR.tables for t in table.templates}
 MIX = {"easy": 10.0, "medium": 12.0, "hard": 8.0}
