@@ -111,6 +111,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
                 del os.environ[name]
 
 
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Takes back what loading a model sets for the whole process: smallest floats are numbers again."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_flush_denormal(False)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Fails the test that loads torch in a run that leaves torch out."""

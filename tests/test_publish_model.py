@@ -32,6 +32,8 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         monkeypatch.setenv("HF_ENDPOINT", server.url)
         monkeypatch.setenv("HF_TOKEN", TOKEN)
         monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+        # Read when the library was first imported, perhaps by another test's rules.
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
         monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")  # the stand-in knows plain LFS
         yield server
 

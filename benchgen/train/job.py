@@ -64,6 +64,10 @@ class TrainOutcome(Record):
     continued: dict[str, Any] | None = None
     """Of a training that went on from an earlier adapter: `continuing.Continued`."""
 
+    def __post_init__(self) -> None:
+        for name in ("notes", "evaluations"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
 
 @dataclass(frozen=True)
 class Job:
