@@ -24,6 +24,11 @@ def last_checkpoint(folder: Path) -> Path | None:
     return whole[max(whole)] if whole else None
 
 
+def step_of(checkpoint: Path | None) -> int:
+    """The step that a checkpoint was written after; 0 for none."""
+    return int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
+
+
 def is_whole(checkpoint: Path) -> bool:
     """Whether every file of a checkpoint is there in the size it was written with."""
     try:

@@ -25,7 +25,8 @@ from benchgen.models.chat import encode_prompt, stop_ids
 from benchgen.models.embedded import file_sha256
 from benchgen.models.engine.load import pick_device
 from benchgen.plan.grpo_limits import check_grpo, grpo_steps
-from benchgen.train.checkpoints import last_checkpoint, save_adapter, write_json
+from benchgen.train.arguments import shared_arguments, silenced
+from benchgen.train.checkpoints import last_checkpoint, save_adapter, step_of, write_json
 from benchgen.train.grpo_reporting import grpo_reporter
 from benchgen.train.grpo_settings import GRPOSettings
 from benchgen.train.job import Job, Metrics, peak_cuda
@@ -143,7 +144,7 @@ def train_grpo(  # noqa: PLR0913 - the worker's one call; keywords only
         adapter_sha256=file_sha256(adapter / "adapter_model.safetensors"),
         trainer=trainer,
         dtype=job.place.dtype,
-        resumed_at=int(start.name.rsplit("-", 1)[1]) if start else 0,
+        resumed_at=step_of(start),
     )
     write_json(done, outcome.to_dict())
     shutil.rmtree(out / "checkpoints", ignore_errors=True)
@@ -215,7 +216,6 @@ def _trainer(
 ) -> Any:
     from datasets import Dataset
     from datasets.utils import disable_progress_bars
-    from transformers.trainer_callback import PrinterCallback, ProgressCallback
     from trl import GRPOTrainer
 
     settings, group = job.settings, grpo.num_generations
@@ -260,24 +260,16 @@ def _trainer(
         callbacks=[grpo_reporter(job.on_metrics, step)],
         rollout_func=rollouts,
     )
-    for printer in (PrinterCallback, ProgressCallback):
-        run.remove_callback(printer)
-    return run
+    return silenced(run)
 
 
 def _config(job: Job, grpo: GRPOSettings, steps: int, *, masked_here: bool) -> Any:
     from trl import GRPOConfig
 
-    settings, place, gpu = job.settings, job.place, job.place.kind == "cuda"
-    optimizer = settings.optimizer
-    if optimizer == "auto":
-        optimizer = "adamw_8bit" if gpu and job.trainer == "unsloth" else "adamw_torch_fused"
     return GRPOConfig(
-        output_dir=str(job.out / "checkpoints"),
+        **shared_arguments(job),
         max_steps=steps,
-        per_device_train_batch_size=settings.batch_size,
-        gradient_accumulation_steps=settings.gradient_accumulation,
-        steps_per_generation=settings.gradient_accumulation,
+        steps_per_generation=job.settings.gradient_accumulation,
         num_generations=grpo.num_generations,
         num_iterations=1,
         max_completion_length=grpo.max_completion_length,
@@ -305,31 +297,5 @@ def _config(job: Job, grpo: GRPOSettings, steps: int, *, masked_here: bool) -> A
         vllm_importance_sampling_correction=True,
         use_liger_kernel=False,
         log_completions=False,  # trl would print them; samples.jsonl keeps some
-        learning_rate=settings.learning_rate,
-        lr_scheduler_type=settings.scheduler,
-        # transformers 5 reads a float below 1 as a share of the steps, and 1.0 as one step.
-        warmup_steps=min(settings.warmup, 0.999),
-        weight_decay=settings.weight_decay,
-        max_grad_norm=settings.max_grad_norm,
-        optim=optimizer,
-        seed=settings.seed,
-        data_seed=settings.seed,
-        # The base is held in its own dtype and the adapter in float32; autocast joins them.
-        bf16=place.dtype == "bfloat16",
-        fp16=place.dtype == "float16" and gpu,
-        use_cpu=not gpu,
-        gradient_checkpointing=settings.gradient_checkpointing,
-        remove_unused_columns=False,
-        dataloader_num_workers=0,
-        dataloader_pin_memory=gpu,
-        eval_strategy="no",
-        save_strategy="steps",
-        save_steps=settings.save_steps,
-        save_total_limit=2,
-        logging_steps=1,
-        logging_first_step=True,
         logging_nan_inf_filter=False,
-        report_to="none",
-        push_to_hub=False,
-        disable_tqdm=True,
     )

@@ -22,8 +22,9 @@ from benchgen.models.chat import stop_ids
 from benchgen.models.device import Device
 from benchgen.models.embedded import file_sha256
 from benchgen.models.engine.load import pick_device
+from benchgen.train.arguments import shared_arguments, silenced
 from benchgen.train.batches import Collator, packs_exactly
-from benchgen.train.checkpoints import last_checkpoint, save_adapter, write_json
+from benchgen.train.checkpoints import last_checkpoint, save_adapter, step_of, write_json
 from benchgen.train.continuing import prove
 from benchgen.train.encoding import EncodedRows, check_rows, encode_rows
 from benchgen.train.job import HeldOut, Job, Metrics, TrainOutcome, peak_cuda
@@ -111,7 +112,7 @@ def _train(  # noqa: PLR0913 - the parts of `train_lora`
     run = _trainer(model, tokenizer, encoded, collator, job)
     continued = prove(run, adapter, settings.batch_size) if adapter else None
     start = last_checkpoint(out / "checkpoints") if resume else None
-    resumed_at = int(start.name.rsplit("-", 1)[1]) if start else 0
+    resumed_at = step_of(start)
     watch = Watch(job.held_out, out, job.on_metrics) if job.held_out else None
     if watch:
         watch.begin(resumed_at)
@@ -215,7 +216,6 @@ def _collator(model: Any, tokenizer: Any, encoded: EncodedRows, job: Job) -> Col
 def _trainer(model: Any, tokenizer: Any, encoded: EncodedRows, collator: Collator, job: Job) -> Any:
     from datasets import Dataset
     from datasets.utils import disable_progress_bars
-    from transformers.trainer_callback import PrinterCallback, ProgressCallback
     from trl import SFTTrainer
 
     disable_progress_bars()
@@ -227,52 +227,18 @@ def _trainer(model: Any, tokenizer: Any, encoded: EncodedRows, collator: Collato
         data_collator=collator,
         callbacks=[reporter(job.on_metrics)],
     )
-    for printer in (PrinterCallback, ProgressCallback):
-        run.remove_callback(printer)
-    return run
+    return silenced(run)
 
 
 def _config(job: Job) -> Any:
     from trl import SFTConfig
 
-    settings, place, gpu = job.settings, job.place, job.place.kind == "cuda"
-    optimizer = settings.optimizer
-    if optimizer == "auto":
-        optimizer = "adamw_8bit" if gpu and job.trainer == "unsloth" else "adamw_torch_fused"
     return SFTConfig(
-        output_dir=str(job.out / "checkpoints"),
-        max_steps=settings.max_steps if settings.max_steps > 0 else -1,
-        num_train_epochs=settings.epochs,
-        per_device_train_batch_size=settings.batch_size,
-        gradient_accumulation_steps=settings.gradient_accumulation,
-        learning_rate=settings.learning_rate,
-        lr_scheduler_type=settings.scheduler,
-        # transformers 5 reads a float below 1 as a share of the steps, and 1.0 as one step.
-        warmup_steps=min(settings.warmup, 0.999),
-        weight_decay=settings.weight_decay,
-        max_grad_norm=settings.max_grad_norm,
-        optim=optimizer,
-        seed=settings.seed,
-        data_seed=settings.seed,
-        # The base is held in its own dtype and the adapter in float32; on a GPU autocast joins them.
-        bf16=place.dtype == "bfloat16",
-        fp16=place.dtype == "float16" and gpu,
-        use_cpu=not gpu,
-        gradient_checkpointing=settings.gradient_checkpointing,
+        **shared_arguments(job),
+        max_steps=job.settings.max_steps if job.settings.max_steps > 0 else -1,
+        num_train_epochs=job.settings.epochs,
         max_length=None,
         packing=False,
         loss_type="nll",
         dataset_kwargs={"skip_prepare_dataset": True},
-        remove_unused_columns=False,
-        dataloader_num_workers=0,
-        dataloader_pin_memory=gpu,
-        eval_strategy="no",
-        save_strategy="steps",
-        save_steps=settings.save_steps,
-        save_total_limit=2,
-        logging_steps=1,
-        logging_first_step=True,
-        report_to="none",
-        push_to_hub=False,
-        disable_tqdm=True,
     )
