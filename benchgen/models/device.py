@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import subprocess
 from dataclasses import dataclass
 from functools import cache
@@ -120,22 +119,11 @@ def _torch_has_cuda() -> bool:
 
 def _nvidia() -> Device | None:
     """The first GPU that nvidia-smi lists; bf16 from compute capability 8.0 on."""
-    tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return None
-    query = "--query-gpu=name,compute_cap,memory.total"
     try:
-        out = subprocess.run(
-            [tool, query, "--format=csv,noheader,nounits"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        ).stdout
-        name, capability, mib = (part.strip() for part in out.splitlines()[0].split(","))
+        name, capability, mib = _smi("--query-gpu=name,compute_cap,memory.total")[0]
         dtype = "bfloat16" if float(capability) >= 8.0 else "float16"
         return Device("cuda", name, dtype, 1, int(mib) * 2**20)
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+    except (ValueError, IndexError):
         return None
 
 

@@ -5,7 +5,6 @@ Only where each line begins is kept in memory, so a run of any size takes about 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from types import NoneType
 from typing import IO, Any, overload
 
 from benchgen.errors import StoreError
+from benchgen.store import parse_line
 from benchgen.types import Trace
 
 NOT_ANSWERED = "error"
@@ -120,12 +120,7 @@ class TraceLog(Sequence[Trace]):
 
 def _parsed(line: bytes, which: str, path: Path) -> dict[str, Any]:
     """The fields of a trace; StoreError where the line is none."""
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise StoreError(f"{which} of {path.name} cannot be read: {error}") from error
-    if not isinstance(row, dict):
-        raise StoreError(f"{which} of {path.name} is not a JSON object", got=row)
+    row = parse_line(line, which, path)
     strange = [name for name in row if not isinstance(row[name], KINDS.get(name, ()))]
     strange += [name for name in NEEDED if name not in row]
     if strange:

@@ -88,9 +88,10 @@ def verdicts(traces: Iterable[Trace]) -> list[Trace]:
 
 
 def _grid(traces: Iterable[Trace], read: Callable[[Trace], T]) -> dict[str, list[T]]:
+    told = {(trace.key, trace.repeat): read(trace) for trace in traces}
     found: dict[str, list[T]] = {}
-    for trace in verdicts(traces):
-        found.setdefault(trace.key, []).append(read(trace))
+    for (key, _), value in told.items():
+        found.setdefault(key, []).append(value)
     return found
 
 

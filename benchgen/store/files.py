@@ -96,13 +96,17 @@ def read_jsonl(path: Path) -> list[dict[str, Any]]:
         return []
     rows: list[dict[str, Any]] = []
     for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
-        if not line:
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise StoreError(f"line {number} of {path.name} cannot be read: {error}") from error
-        if not isinstance(row, dict):
-            raise StoreError(f"line {number} of {path.name} is not a JSON object", got=row)
-        rows.append(row)
+        if line:
+            rows.append(parse_line(line, f"line {number}", path))
     return rows
+
+
+def parse_line(line: bytes, which: str, path: Path) -> dict[str, Any]:
+    """The JSON object of one line; StoreError, naming `which` line of the file, for anything else."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{which} of {path.name} cannot be read: {error}") from error
+    if not isinstance(row, dict):
+        raise StoreError(f"{which} of {path.name} is not a JSON object", got=row)
+    return row
