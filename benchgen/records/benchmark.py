@@ -53,6 +53,16 @@ class Benchmark(Record):
             return "failed" if state == "writing" else state
         return state
 
+    def check_published(self, does: str) -> None:
+        """StateError for a draft; `does` is what only a published one may: runs, is asked."""
+        if self.row.state != "published":
+            raise StateError(
+                f"benchmark {self.id} is a {self.row.state}: only a published one {does}",
+                got=self.row.state,
+                allowed=["published"],
+                next=f"benchgen publish benchmark_id={self.id}",
+            )
+
     def check_whole(self) -> None:
         """StateError unless all of it was written."""
         state = self.state

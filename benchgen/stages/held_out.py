@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchgen import config
-from benchgen.errors import ConfigError, StateError
+from benchgen.errors import ConfigError
 from benchgen.records import Benchmark, Place
 from benchgen.run.metrics import tally
 from benchgen.run.runner import Task, replies
@@ -21,13 +21,7 @@ def told(place: Place, stop: config.StopConfig) -> dict[str, Any] | None:
         if getattr(stop, name) < 1:
             raise ConfigError(f"recipe.stop.{name} must be at least 1", got=getattr(stop, name))
     bench = Benchmark.of(place, stop.benchmark_id)
-    if bench.row.state != "published":
-        raise StateError(
-            f"benchmark {bench.id} is a {bench.row.state}: only a published one is asked",
-            got=bench.row.state,
-            allowed=["published"],
-            next=f"benchgen publish benchmark_id={bench.id}",
-        )
+    bench.check_published("is asked")
     return {
         "benchmark": bench.id,
         "name": bench.row.name,

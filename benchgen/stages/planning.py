@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -249,14 +249,22 @@ def free_name(place: Place, name: str | None, base: str, how: str) -> str:
     return f"{stem}-{number}"
 
 
-def _measured_speed(place: Place, base: ModelRow, hardware: config.HardwareConfig) -> float | None:
-    """Trained tokens a second of the newest job on this base and device; None without one."""
+def trained_here(
+    place: Place, base: ModelRow, hardware: config.HardwareConfig
+) -> Iterator[tuple[JobRow, dict[str, Any]]]:
+    """(job, its plan) of those on this base and device that one process did whole, the newest first."""
     device = planner.choose_device(hardware)
     here = {"kind": device.kind, "name": device.name, "dtype": device.dtype}
     for row in reversed(place.store.all(JobRow, JobRow.state == "finished")):
         plan = place.store.get(PlanRow, row.plan_id).plan
         same = here.items() <= plan["device"].items() and plan["base"]["name"] == base.name
-        trained = row.result.get("tokens") and row.result.get("seconds")  # not a merge
-        if same and trained and not row.result.get("resumed_at"):
+        if same and not row.result.get("resumed_at"):
+            yield row, plan
+
+
+def _measured_speed(place: Place, base: ModelRow, hardware: config.HardwareConfig) -> float | None:
+    """Trained tokens a second of the newest job on this base and device; None without one."""
+    for row, plan in trained_here(place, base, hardware):
+        if row.result.get("tokens") and row.result.get("seconds"):  # not a merge
             return tokens_trained(row.result, plan) / float(row.result["seconds"])
     return None

@@ -17,7 +17,7 @@ from benchgen.records import Benchmark, Model, Place, PlanRecord, Run
 from benchgen.run import runner
 from benchgen.rundata.prompts import held_out, prompt_rows
 from benchgen.stages import parents, planning, running
-from benchgen.store import JobRow, ModelRow, PlanRow, RunRow
+from benchgen.store import ModelRow, RunRow
 from benchgen.train.rewards import Judge, Verdict
 from benchgen.types import Question
 
@@ -144,13 +144,7 @@ def checked_benchmark(place: Place, dataset: dict[str, Any]) -> Benchmark:
 
 def _check_published(bench: Benchmark) -> None:
     bench.check_whole()
-    if bench.row.state != "published":
-        raise StateError(
-            f"benchmark {bench.id} is a {bench.row.state}: only a published one can reward",
-            got=bench.row.state,
-            allowed=["published"],
-            next=f"benchgen publish benchmark_id={bench.id}",
-        )
+    bench.check_published("can reward")
 
 
 def _probed(bench: Benchmark) -> list[Probe]:
@@ -211,11 +205,7 @@ def _with_shape_of(
 
 def _measured_speed(place: Place, base: ModelRow, hardware: config.HardwareConfig) -> float | None:
     """Tokens a second of the newest GRPO job on this base and device, sampling included; None without one."""
-    device = planner.choose_device(hardware)
-    here = {"kind": device.kind, "name": device.name, "dtype": device.dtype}
-    for row in reversed(place.store.all(JobRow, JobRow.state == "finished")):
-        plan = place.store.get(PlanRow, row.plan_id).plan
-        same = here.items() <= plan["device"].items() and plan["base"]["name"] == base.name
-        if same and plan["job_type"] == "grpo" and not row.result.get("resumed_at"):
+    for row, plan in planning.trained_here(place, base, hardware):
+        if plan["job_type"] == "grpo":
             return float(row.result["tokens_seen"]) / float(row.result["seconds"])
     return None

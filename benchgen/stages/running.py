@@ -49,13 +49,7 @@ def begin(  # noqa: PLR0913 - what a run is, keywords only
     """
     bench = Benchmark.of(place, benchmark)
     bench.check_whole()
-    if bench.row.state != "published":
-        raise StateError(
-            f"benchmark {bench.id} is a {bench.row.state}: only a published one runs",
-            got=bench.row.state,
-            allowed=["published"],
-            next=f"benchgen publish benchmark_id={bench.id}",
-        )
+    bench.check_published("runs")
     if limit is not None and not 0 < limit <= bench.row.questions:
         raise InputError(
             f"limit={limit} does not fit benchmark {bench.id}",
