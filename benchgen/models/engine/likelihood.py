@@ -22,6 +22,8 @@ TOKENS = {"cpu": 4096, "cuda": 32768}
 """Tokens computed in one pass."""
 LOGITS = 2**27
 """Logits held at once: those of the columns kept, over the vocabulary."""
+KEPT = 8
+"""One column in so many may be kept for all rows: their logits then cost less than a mask does."""
 
 
 @dataclass
@@ -90,6 +92,8 @@ class Scorer:
     @torch.inference_mode()
     def _score(self, rows: list[Scored], done: int, start: Start) -> list[tuple[int, Reply]]:
         """Columns: the shared beginning | the rest of each prompt, aligned right | the continuations."""
+        if not done and self._needs_no_mask(rows):
+            return self._score_unmasked(rows)
         began, where = time.perf_counter(), self.network.device
         rests = [row.prompt[done:] for row in rows]
         width, packed = max(map(len, rests)), max(row.packed for row in rows)
@@ -121,6 +125,34 @@ class Scorer:
             replies.append((row.index, _reply(row, found[next_ : next_ + size], seconds)))
             next_ += size
         return replies
+
+    def _needs_no_mask(self, rows: list[Scored]) -> bool:
+        """Whether one token follows each prompt, and the prompts end in few enough columns to keep them all."""
+        ends = {len(row.prompt) for row in rows}
+        few = len(ends) <= max(1, max(ends) // KEPT)
+        fit = len(ends) * len(rows) * self.network.vocabulary <= LOGITS
+        return few and fit and not any(row.packed for row in rows)
+
+    def _score_unmasked(self, rows: list[Scored]) -> list[tuple[int, Reply]]:
+        """Padded on the right, where no token sees it: attention is then plainly causal, half the work."""
+        began, width = time.perf_counter(), max(len(row.prompt) for row in rows)
+        ends = sorted({len(row.prompt) - 1 for row in rows})
+        ids = [row.prompt + [PADDING] * (width - len(row.prompt)) for row in rows]
+        logits = self.network.model(
+            input_ids=torch.tensor(ids, device=self.network.device),
+            use_cache=False,
+            logits_to_keep=torch.tensor(ends, device=self.network.device),
+        ).logits
+        at = [
+            (i, ends.index(len(row.prompt) - 1), choice[0])
+            for i, row in enumerate(rows)
+            for choice in row.choices
+        ]
+        found = iter(_logprobs(logits, at))
+        seconds = (time.perf_counter() - began) / len(rows)
+        return [
+            (row.index, _reply(row, [next(found) for _ in row.choices], seconds)) for row in rows
+        ]
 
     def _mask(self, rows: list[Scored], done: int, width: int, packed: int) -> torch.Tensor:
         """[rows, 1, queries, columns], added to the attention scores; without continuations the plain

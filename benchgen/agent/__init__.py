@@ -1,0 +1,1 @@
+"""The agent: what a person writes, understood, done with the same functions as the command line, one gate over all."""
