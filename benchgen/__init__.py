@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from benchgen import scoring
+    from benchgen.agent.session import Agent
     from benchgen.workspace import Workspace
 
 __version__ = "0.1.0"
-__all__ = ["Workspace", "scoring"]
+__all__ = ["Agent", "Workspace", "scoring"]
 
 # Quiet and private: set before any of these libraries can be imported, so that none reports home.
 for _name in ("HF_HUB_DISABLE_TELEMETRY", "DO_NOT_TRACK", "UNSLOTH_DISABLE_STATISTICS"):
@@ -26,6 +27,8 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 def __getattr__(name: str) -> Any:
     if name == "Workspace":
         return importlib.import_module("benchgen.workspace").Workspace
+    if name == "Agent":
+        return importlib.import_module("benchgen.agent.session").Agent
     if name == "scoring":
         return importlib.import_module("benchgen.scoring")
     raise AttributeError(f"module 'benchgen' has no attribute {name!r}")
