@@ -101,9 +101,18 @@ class Question(Record):
     """The author's template or task, so that two questions of one template are known as such."""
     options: dict[str, Any] = field(default_factory=dict)
     """What its scorer is told beside the target: `rel_tol`, `tools`, `schema` … (scoring.OPTIONS)."""
+    held_out: bool = False
+    """Kept for asking: no training may learn from it. Frozen with the question, and no part of its key."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "choices", tuple(self.choices))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields; `held_out` only where it is set, so that other questions read as they always did."""
+        told = super().to_dict()
+        if not self.held_out:
+            del told["held_out"]
+        return told
 
     @property
     def target_text(self) -> str:
@@ -185,6 +194,8 @@ class Request(Record):
     """How the reply already begins: likelihood is that of each choice after it."""
     choices: tuple[str, ...] = ()
     """Not empty: nothing is generated, each of these is scored as what comes next."""
+    tools: tuple[dict[str, Any], ...] = ()
+    """Functions that the model may ask for, as OpenAI's API defines them; the calls stand in the reply's text."""
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,22 @@ IGNORE = -100
 """Label of a token that is not learned (torch's and transformers' convention)."""
 
 
-def encode_prompt(tokenizer: Any, messages: Sequence[Message], thinking: bool = False) -> list[int]:
+def encode_prompt(
+    tokenizer: Any,
+    messages: Sequence[Message],
+    thinking: bool = False,
+    tools: Sequence[dict[str, Any]] = (),
+) -> list[int]:
     """Token ids of a conversation up to where the model is to answer; the one renderer of this package.
 
     The model's own chat template (thinking off unless asked for, where it has that switch), no special
     tokens added after it, exactly one BOS in front if the tokenizer uses one. A model without a template
-    gets the texts separated by blank lines (`notes` says so).
+    gets the texts separated by blank lines (`notes` says so). `tools` are told as the template tells them;
+    ModelError where it does not.
     """
-    return _ids(tokenizer, _render(tokenizer, list(messages), thinking=thinking))
+    if tools and not takes_tools(tokenizer):
+        raise ModelError("The chat template of this model has no place for tools")
+    return _ids(tokenizer, _render(tokenizer, list(messages), thinking=thinking, tools=tools))
 
 
 def continuations(
@@ -44,6 +52,20 @@ def continuations(
         told = f"option {choices.index([]) + 1} of {len(choices)}"
         raise ModelError(f"The tokenizer makes no token of {told}, so it has no likelihood")
     return prompt, choices
+
+
+def takes_tools(tokenizer: Any) -> bool:
+    """Whether the chat template has a place for the functions that a model may call."""
+    ask = [{"role": "user", "content": "x"}]
+    parameters = {"type": "object", "properties": {}}
+    named = {"name": "benchgen", "description": "benchgen", "parameters": parameters}
+    tool = {"type": "function", "function": named}
+    try:
+        return bool(tokenizer.chat_template) and "benchgen" in _template(
+            tokenizer, ask, True, tools=[tool]
+        )
+    except Exception:  # noqa: BLE001 - a template's own refusal
+        return False
 
 
 def thinks(tokenizer: Any) -> bool:
@@ -136,7 +158,12 @@ def stop_ids(model: Any, tokenizer: Any) -> frozenset[int]:
 
 
 def _render(
-    tokenizer: Any, messages: list[Message], for_answer: bool = True, *, thinking: bool = False
+    tokenizer: Any,
+    messages: list[Message],
+    for_answer: bool = True,
+    *,
+    thinking: bool = False,
+    tools: Sequence[dict[str, Any]] = (),
 ) -> str:
     if not tokenizer.chat_template:
         return "\n\n".join(m["content"] for m in messages) + ("\n\n" if for_answer else "")
@@ -147,20 +174,29 @@ def _render(
         first, second, *rest = messages
         folded = [{**second, "content": f"{first['content']}\n\n{second['content']}"}, *rest]
     try:
-        text = _template(tokenizer, messages, for_answer, thinking)
+        text = _template(tokenizer, messages, for_answer, thinking, tools)
         if not system or messages[0]["content"].strip() in text:
             return text
     except Exception as error:
         if not system:
             raise ModelError(f"The model's chat template failed: {error}") from error
-    return _render(tokenizer, folded, for_answer, thinking=thinking)
+    return _render(tokenizer, folded, for_answer, thinking=thinking, tools=tools)
 
 
 def _template(
-    tokenizer: Any, messages: list[Message], for_answer: bool, thinking: bool = False
+    tokenizer: Any,
+    messages: list[Message],
+    for_answer: bool,
+    thinking: bool = False,
+    tools: Sequence[dict[str, Any]] = (),
 ) -> str:
+    told: dict[str, Any] = {"tools": list(tools)} if tools else {}
     return str(
         tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=for_answer, enable_thinking=thinking
+            messages,
+            tokenize=False,
+            add_generation_prompt=for_answer,
+            enable_thinking=thinking,
+            **told,
         )
     )

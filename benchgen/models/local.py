@@ -11,8 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from benchgen.errors import ConfigError, ModelError
-from benchgen.models.chat import continuations, encode_prompt, notes, stop_ids, thinks
+from benchgen.models.chat import (
+    continuations,
+    encode_prompt,
+    notes,
+    stop_ids,
+    takes_tools,
+    thinks,
+)
 from benchgen.models.device import Device
+from benchgen.models.engine.attention import attend_in_parts
 from benchgen.models.engine.batch import Network
 from benchgen.models.engine.decode import Decoder
 from benchgen.models.engine.likelihood import Scorer
@@ -56,6 +64,7 @@ class LocalModel:
                 got="thinking=true",
                 next="model.thinking=false, or a model that has one, such as Qwen3",
             )
+        attend_in_parts(model)
         self._fingerprint = weights_fingerprint(folder, adapter, place.dtype, thinking)
         if adapter is not None:
             model = load_adapter(model, adapter)
@@ -91,6 +100,11 @@ class LocalModel:
         self.scorer = Scorer(self.network)
 
     @property
+    def takes_tools(self) -> bool:
+        """Whether its chat template tells of functions that it may call."""
+        return takes_tools(self.tokenizer)
+
+    @property
     def fingerprint(self) -> str:
         """16 hex digits over config, tokenizer, template, weights, adapter, dtype and thinking."""
         return self._fingerprint
@@ -124,7 +138,9 @@ class LocalModel:
             if request.choices:
                 prompt, choices = continuations(self.tokenizer, request, self.thinking)
             else:
-                prompt = encode_prompt(self.tokenizer, request.messages, self.thinking)
+                prompt = encode_prompt(
+                    self.tokenizer, request.messages, self.thinking, request.tools
+                )
         except ModelError as error:
             return prompt, choices, error.message
         limit, known = self.network.context, self.network.vocabulary

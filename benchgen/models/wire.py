@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchgen.models.calls import read
 from benchgen.models.failures import Answer, Failed, of_error, told
 from benchgen.types import Message, Reply, Request
 
@@ -61,8 +62,11 @@ def body_for(
     if "system" in learned:
         messages = _without_system(messages)
     limit = "max_completion_tokens" if "max_tokens" in learned else "max_tokens"
-    body = {**extra, "model": model, "messages": messages, limit: request.max_new_tokens}
+    sent = [_fields(m) for m in messages] if request.tools else messages
+    body = {**extra, "model": model, "messages": sent, limit: request.max_new_tokens}
     body["temperature"] = request.temperature
+    if request.tools:
+        body["tools"] = list(request.tools)
     if request.stop:
         body["stop"] = list(request.stop)
     if request.temperature > 0:
@@ -72,6 +76,24 @@ def body_for(
         if request.top_k:
             body["top_k"] = request.top_k  # vLLM, SGLang and llama.cpp take it; OpenAI does not
     return {name: value for name, value in body.items() if name not in learned}
+
+
+def _fields(message: Message) -> dict[str, Any]:
+    """The message with the calls of its text in the field that the API has for them."""
+    if message["role"] != "assistant":
+        return dict(message)
+    text, calls = read(message["content"])
+    if not calls:
+        return dict(message)
+    told = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": json.dumps(call.arguments or {})},
+        }
+        for call in calls
+    ]
+    return {"role": "assistant", "content": text, "tool_calls": told}
 
 
 def _without_system(messages: list[Message]) -> list[Message]:
