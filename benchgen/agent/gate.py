@@ -62,9 +62,9 @@ NUMBERS = {
     for word in words.split()
 }
 _NUMBER = re.compile(
-    r"(?:(?:i(?:'d| would)? (?:take|choose|pick|want|like)|option|number|choice|no\.?|nr\.?|nummer|opción|"
-    r"numéro|let's go with|take|pick|choose|go with|the|die|der|das|la|el|le|#|\()\s*)*"
-    r"(?P<word>-?\d+|[^\W\d_]+(?:-[^\W\d_]+)?|\d(?:st|nd|rd|th))"
+    r"(?:(?:(?:i(?:'d| would)? (?:take|choose|pick|want|like)|option|number|choice|no|nr|nummer|opción|numéro|"
+    r"let's go with|take|pick|choose|go with|the|die|der|das|la|el|le)\b\.?|#|\()\s*)*"
+    r"(?P<word>-?\d+|[^\W\d_]+?(?:-[^\W\d_]+)?|\d(?:st|nd|rd|th))"
     r"(?:\s+(?:one|option|choice)|个)?\s*[.)!]?(?:\s*,?\s*(?:please|pls|bitte|por favor))?\s*[.!]?"
     r"(?:\s*(?:,|;|\band\b)\s*(?:and\s+)?then\s+(?P<rest>\S.*))?",
     re.IGNORECASE | re.DOTALL,
