@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from benchgen import config
@@ -14,8 +15,8 @@ from benchgen.agent.situation import Situation, Wish
 from benchgen.agent.turn import Turn
 from benchgen.errors import ConfigError
 from benchgen.models import catalogue
+from benchgen.types import Model, Request, sha256
 from benchgen.types import Reply as Answered
-from benchgen.types import Request, sha256
 
 if TYPE_CHECKING:
     from benchgen.workspace import Workspace
@@ -61,7 +62,7 @@ def brain_of(ws: Workspace, told: config.AgentConfig, tools: Any) -> Brain:
         )
     from benchgen.agent.llm import Limits, ModelBrain
 
-    model = _Lent(ws, told.model)
+    model = _Lent(ws, told)
     limits = Limits(
         rounds=told.rounds,
         calls=told.calls,
@@ -76,9 +77,11 @@ def brain_of(ws: Workspace, told: config.AgentConfig, tools: Any) -> Brain:
 class _Lent:
     """A model of the catalogue that is made ready for each request: a chat holds no device between its turns."""
 
-    def __init__(self, ws: Workspace, name: str) -> None:
+    def __init__(self, ws: Workspace, told: config.AgentConfig) -> None:
         self._ws = ws
-        self._row = catalogue.find(ws.store, name)
+        self._told = told
+        self._row = catalogue.find(ws.store, told.model)
+        self._endpoint: Model | None = None
         self.name = str(self._row.name)
         self.leaves = self._row.kind == "endpoint"
 
@@ -87,7 +90,26 @@ class _Lent:
         return sha256([self.name, self._row.kind, self._row.spec])
 
     def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answered]]:
+        if self.leaves:
+            self._endpoint = self._endpoint or self._hurried()
+            yield from self._endpoint.generate(requests)
+            return
         from benchgen.stages.loading import loaded
 
         with loaded(self._ws.place, self._row, config.HardwareConfig(), {}) as model:
             yield from model.generate(requests)
+
+    def _hurried(self) -> Model:
+        """The endpoint, which keeps a person waiting less long than it may keep a run."""
+        from benchgen.models.endpoint import EndpointModel
+
+        place = self._ws.place
+        model = catalogue.load(place.store, self._row, place.path, config.HardwareConfig(), {})
+        assert isinstance(model, EndpointModel)
+        return replace(
+            model,
+            concurrency=1,
+            timeout_first_s=min(model.timeout_first_s, self._told.timeout_s),
+            timeout_s=min(model.timeout_s, self._told.timeout_s),
+            max_retries=min(model.max_retries, self._told.max_retries),
+        )
