@@ -11,7 +11,7 @@ import hashlib
 import os.path
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -143,6 +143,23 @@ def to_html(page: Page) -> str:
     digest = hashlib.sha256(script().encode()).digest()
     policy = f"sha256-{base64.b64encode(digest).decode()}" if browsing else ""
     return _html().get_template("report.html.j2").render(page=page, policy=policy, script=script)
+
+
+def to_notebook(page: Page, links: Sequence[tuple[str, str]] = ()) -> str:
+    """The page as a piece of HTML for a cell's output, readable in light and dark; `links` are (path, text).
+
+    No script, no request, no text that the notebook would typeset as a formula; paths become relative to
+    `page.here`, the notebook's folder.
+    """
+    parts = [replace(part, plots=tuple(map(_own_ids, part.plots))) for part in page.sections]
+    page = replace(page, sections=parts)
+    return _html().get_template("notebook.html.j2").render(page=page, links=links)
+
+
+def _own_ids(plot: Plot) -> Plot:
+    """The plot under a name that no other picture of the same notebook has: its ids begin with that."""
+    digest = hashlib.sha256(plot.svg.encode()).hexdigest()
+    return replace(plot, name=f"{plot.name}-{digest[:8]}")
 
 
 @cache

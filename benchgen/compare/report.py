@@ -160,6 +160,18 @@ def benchmark_page(view: BenchmarkView) -> str:
     return to_html(Page(f"Benchmark {view.benchmark_id}", lines, sections))
 
 
+def comparison_page(comparison: Comparison) -> Page:
+    """A comparison alone, as a notebook shows it: its tests in words, the scores, the paired differences."""
+    found = (_score_section(comparison), _test_section(comparison))
+    return Page(
+        title="",
+        lines=verdict(ReportView("", (), comparison)),
+        sections=[section for section in found if section.has_content],
+        warnings=comparison.warnings,
+        here=Path.cwd(),
+    )
+
+
 def _cut_note(count: int, limit: int, what: str) -> tuple[str, ...]:
     return (f"The first {limit} of {count} {what} are shown.",) if count > limit else ()
 
@@ -171,7 +183,7 @@ def verdict(view: ReportView) -> tuple[str, ...]:
     """The sentences that stand first: each test in words with numbers and interval, held-out first."""
     if view.verdict:
         return view.verdict
-    names = {run.run_id: run.model for run in view.runs}
+    names = {row.run_id: row.model for row in view.comparison.rows}
     tests = _tests(view.comparison)
     if tests:
         lines = [test_words(pair, names) for pair in tests[:SENTENCES]]
@@ -269,7 +281,7 @@ def number(value: float) -> str:
 
 
 def _tiles(view: ReportView) -> list[Tile]:
-    names = {run.run_id: run.model for run in view.runs}
+    names = {row.run_id: row.model for row in view.comparison.rows}
     return [
         Tile(
             head=f"{PART_NAMES[pair.part].capitalize()} (n = {pair.result.n})",
@@ -292,8 +304,8 @@ def sections(view: ReportView) -> tuple[Section, ...]:
     """The parts of the report in reading order, without the empty ones."""
     manifest = tables.facts("What it was made with", ("part", "value"), tables.flat(view.manifest))
     found = (
-        _score_section(view),
-        _test_section(view),
+        _score_section(view.comparison),
+        _test_section(view.comparison),
         _breakdown_section(view),
         _example_section(view),
         _training_section(view),
@@ -305,8 +317,8 @@ def sections(view: ReportView) -> tuple[Section, ...]:
     return tuple(section for section in found if section.has_content)
 
 
-def _score_section(view: ReportView) -> Section:
-    parts = view.comparison.parts
+def _score_section(comparison: Comparison) -> Section:
+    parts = comparison.parts
     groups = sorted({(PARTS.index(row.part), row.benchmark_id, row.benchmark) for row in parts})
     shown = []
     for place, bench_id, bench in groups:
@@ -321,9 +333,9 @@ def _score_section(view: ReportView) -> Section:
     return Section("Scores", (text,), (forest(scored),) if scored else (), tuple(shown))
 
 
-def _test_section(view: ReportView) -> Section:
-    names = {run.run_id: f"{run.model} (run {run.run_id})" for run in view.runs}
-    pairs = sorted(view.comparison.pairs, key=lambda p: (p.ceiling, PARTS.index(p.part)))
+def _test_section(comparison: Comparison) -> Section:
+    names = {row.run_id: f"{row.model} (run {row.run_id})" for row in comparison.rows}
+    pairs = sorted(comparison.pairs, key=lambda p: (p.ceiling, PARTS.index(p.part)))
     head = ("questions", "model against baseline", "verdict", "n", "difference", "95 % interval",
             "wins", "losses", "p", "p (Holm)", "smallest shown")  # fmt: skip
     rows = tuple(_test_cells(pair, names) for pair in pairs)

@@ -129,6 +129,12 @@ class Comparison(Record):
             for row in self.rows
         )
 
+    def _repr_html_(self) -> str:
+        from benchgen.compare.markup import to_notebook  # they stand on this module
+        from benchgen.compare.report import comparison_page
+
+        return to_notebook(comparison_page(self))
+
     def differences(self) -> pl.DataFrame:
         """One row a paired test: difference with its 95 % interval, wins, losses, p, verdict.
 

@@ -16,6 +16,7 @@ from benchgen.benchmark import registry
 from benchgen.benchmark.bundle import Bundle, packed_program
 from benchgen.compare.report import BenchmarkView, RunLine, benchmark_page
 from benchgen.errors import BenchgenError, ConfigError, StateError
+from benchgen.records import showing
 from benchgen.records.base import PAGE, Place, Record
 from benchgen.records.editing import changed, check_name
 from benchgen.run import runner
@@ -43,6 +44,9 @@ class Benchmark(Record):
     """Questions with the scoring program and evaluation frozen beside them."""
 
     kind = BenchmarkRow
+
+    def _repr_html_(self) -> str:
+        return showing.benchmark_html(self)
 
     @property
     def state(self) -> str:

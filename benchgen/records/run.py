@@ -12,6 +12,7 @@ from benchgen.benchmark.exchange.inspect_log import RunLog
 from benchgen.compare.views import RunView
 from benchgen.errors import InputError, StateError, StoreError
 from benchgen.models import catalogue
+from benchgen.records import showing
 from benchgen.records.base import Record
 from benchgen.records.benchmark import Benchmark
 from benchgen.run.log import TraceLog
@@ -42,6 +43,9 @@ class Run(Record):
     """One model on one benchmark."""
 
     kind = RunRow
+
+    def _repr_html_(self) -> str:
+        return showing.run_html(self)
 
     @property
     def state(self) -> str:

@@ -12,6 +12,7 @@ import polars as pl
 from benchgen import jobs
 from benchgen.errors import StateError
 from benchgen.plan import gate
+from benchgen.records import showing
 from benchgen.records.base import Record
 from benchgen.records.run import Model
 from benchgen.store import (
@@ -27,6 +28,9 @@ class PlanRecord(Record):
     """A recorded plan."""
 
     kind = PlanRow
+
+    def _repr_html_(self) -> str:
+        return showing.plan_html(self)
 
     @property
     def plan(self) -> Plan:
@@ -64,6 +68,9 @@ class Job(Record):
     """A confirmed plan at work in its own process."""
 
     kind = JobRow
+
+    def _repr_html_(self) -> str:
+        return showing.job_html(self)
 
     @property
     def state(self) -> str:
