@@ -91,6 +91,7 @@ class _Lent:
 
     def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answered]]:
         if self.leaves:
+            self._ws.allow("endpoint")
             self._endpoint = self._endpoint or self._hurried()
             yield from self._endpoint.generate(requests)
             return

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from benchgen.agent.acting import DONE
 from benchgen.agent.situation import Wish
@@ -17,8 +17,41 @@ from benchgen.types import canonical
 MAX_CHARS = 60_000
 """Of the arguments of one call; a pasted table is the longest."""
 MAX_SHOWN = 60
-OURS = frozenset(("self", "situation", "turn"))
-"""Parameters of a tool that the session fills in."""
+OURS = frozenset(("self", "situation", "turn", "model_candidates", "base_model_candidates"))
+"""Parameters of a tool that the session fills in, or only the rules' reading does."""
+REVISES = {"revise_plan": "plan_training", "revise_preview": "create_benchmark"}
+"""Tools that also take, as changes, all that another takes."""
+MEANINGS = {
+    "kind": "mcq, qa, numeric, tool or keypoints",
+    "n": "number of questions",
+    "n_options": "options of a multiple choice question",
+    "language": "of the questions, as en, de, fr",
+    "difficulty": "easy, medium, hard or mixed",
+    "groups": 'parts by topic: [{"topic": …, "n": …}]',
+    "based_on": "id of a benchmark: new questions of the same make and topic",
+    "no_overlap_with": "id of a benchmark with which no question may be shared",
+    "name": "exactly as the person wrote it",
+    "path": "exactly as the person wrote it",
+    "table": "the pasted text, unchanged",
+    "benchmark": "id",
+    "run": "id",
+    "runs": "ids",
+    "job": "id of a training",
+    "model": "name as the workspace lists it, or as the person wrote it",
+    "models": "names as the workspace lists them, or as the person wrote them",
+    "base_model": "Hugging Face id of the model that is to learn, only if the person named it",
+    "dataset": "Hugging Face id or file, exactly as the person wrote it",
+    "job_type": "lora, grpo, continue or from-run",
+    "mode": "failures (wrong answers), all, or distill (right answers)",
+    "rows": "how many to show",
+    "offset": "how many to leave out first",
+    "edits": '[{"q": number, and "answer", "prompt", "options", "change" (in words), or "remove": true}]',
+    "quantize": "4-bit base (QLoRA)",
+    "max_steps": "a cap; stands above epochs",
+    "limit": "only the first so many questions",
+    "lines": "how many of the log",
+}
+"""What arguments mean, where the name alone does not say it."""
 
 
 def refuse_unsupported(
@@ -39,7 +72,7 @@ class Offered:
             name: getattr(tools, name) for name in sorted(DONE) if hasattr(tools, name)
         }
         found["refuse_unsupported"] = refuse_unsupported
-        self._models = {name: _model(name, tool) for name, tool in found.items()}
+        self._models = {name: _model(name, found) for name in found}
         self.schemas = tuple(_schema(n, found[n], model) for n, model in self._models.items())
         """As OpenAI's API defines functions."""
 
@@ -74,28 +107,37 @@ def _parameters(tool: Callable[..., Any]) -> Iterator[tuple[str, Any, Any]]:
         yield name, hints.get(name, Any), default
 
 
-def _model(name: str, tool: Callable[..., Any]) -> type[BaseModel]:
-    fields: dict[str, Any] = {p: (kind, default) for p, kind, default in _parameters(tool)}
+def _model(name: str, tools: Mapping[str, Callable[..., Any]]) -> type[BaseModel]:
+    """The arguments of a tool as a schema that also checks them."""
+    base = tools.get(REVISES.get(name, ""))
+    changes = [(p, kind | None, None) for p, kind, _ in _parameters(base)] if base else []
+    fields: dict[str, Any] = {
+        p: (kind, Field(default, description=MEANINGS.get(p)))
+        for p, kind, default in [*changes, *_parameters(tools[name])]
+    }
     settings = ConfigDict(extra="forbid", protected_namespaces=(), allow_inf_nan=False)
     return create_model(name, __config__=settings, **fields)
 
 
 def _schema(name: str, tool: Callable[..., Any], model: type[BaseModel]) -> dict[str, Any]:
-    told = _untitled(model.model_json_schema())
+    told = {"type": "object", "properties": {}, **_short_schema(model.model_json_schema())}
     told.pop("description", None)
     said = inspect.getdoc(tool) or name
-    function = {"name": name, "description": said, "parameters": {"type": "object", **told}}
+    function = {"name": name, "description": " ".join(said.split()), "parameters": told}
     return {"type": "function", "function": function}
 
 
-def _untitled(value: Any) -> Any:
-    """The schema without the titles that only repeat its names."""
+def _short_schema(value: Any) -> Any:
+    """The schema without titles that repeat its names, and without the null of what may be left out."""
     if isinstance(value, list):
-        return [_untitled(one) for one in value]
+        return [_short_schema(one) for one in value]
     if not isinstance(value, dict):
         return value
-    kept = {k: v for k, v in value.items() if not (k == "title" and isinstance(v, str))}
-    return {k: _untitled(v) for k, v in kept.items()}
+    told = {k: v for k, v in value.items() if not (k == "title" and isinstance(v, str))}
+    kinds = [one for one in told.get("anyOf", ()) if one != {"type": "null"}]
+    if len(kinds) == 1:
+        told = {**kinds[0], **{k: v for k, v in told.items() if k not in ("anyOf", "default")}}
+    return {k: _short_schema(v) for k, v in told.items()}
 
 
 def _check_plain(call: Call) -> None:
