@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from benchgen.errors import DataError, TrainingError  # noqa: E402
-from benchgen.train import encoding, sft  # noqa: E402
+from benchgen.errors import DataError, StateError, TrainingError  # noqa: E402
+from benchgen.plan.grpo_limits import check_grpo  # noqa: E402
+from benchgen.train import encoding, fitting  # noqa: E402
+from benchgen.train.grpo_settings import GRPOSettings  # noqa: E402
 from benchgen.train.job import HeldOut  # noqa: E402
 from benchgen.train.reporting import reporter  # noqa: E402
 from benchgen.train.sft import train_lora  # noqa: E402
+from benchgen.workspace import Workspace  # noqa: E402
 from tests.test_train_sft import FAST, ROWS, losses, tiny  # noqa: E402, F401 - a fixture
+from tests.trained import dataset  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -97,10 +102,24 @@ def test_memory_that_holds_no_row_is_said(
     ("batch", "expected"), [(8, (4, 2)), (6, (3, 2)), (9, (3, 3)), (5, (1, 5)), (2, (1, 2))]
 )
 def test_the_product_stays_whatever_the_batch(batch: int, expected: tuple[int, int]) -> None:
-    found = sft._smaller(replace(FAST, batch_size=batch), RuntimeError(), 0)
+    found = fitting.smaller(replace(FAST, batch_size=batch), RuntimeError(), 0)
     assert (found.batch_size, found.gradient_accumulation) == expected
     with pytest.raises(TrainingError):
-        sft._smaller(replace(FAST, batch_size=batch), RuntimeError(), sft.MOST_HALVINGS)
+        fitting.smaller(replace(FAST, batch_size=batch), RuntimeError(), fitting.MOST_HALVINGS)
+
+
+@pytest.mark.parametrize(("batch", "accumulation", "group"), [(8, 4, 8), (16, 1, 4), (6, 2, 3)])
+def test_a_group_still_divides_a_step_after_every_halving(
+    batch: int, accumulation: int, group: int
+) -> None:
+    """A group may then lie in several passes: its rewards were compared before."""
+    settings = replace(FAST, batch_size=batch, gradient_accumulation=accumulation)
+    for halvings in range(fitting.MOST_HALVINGS):
+        if settings.batch_size == 1:
+            break
+        settings = fitting.smaller(settings, RuntimeError(), halvings)
+        told = {**GRPOSettings().to_dict(), "num_generations": group}
+        check_grpo(told, settings.batch_size, settings.gradient_accumulation)
 
 
 # -------------------------------------------------------------------------------------- early stop
@@ -191,6 +210,36 @@ def test_a_resumption_knows_the_best_of_before(tiny: Path, tmp_path: Path) -> No
 
 
 # ---------------------------------------------------------------------------------- what goes wrong
+
+
+def overflowing(tiny: Path, folder: Path) -> Path:  # noqa: F811
+    """The model with so large a last norm that its logits are no numbers; each weight itself is one."""
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(tiny, folder)
+    weights = load_file(folder / "model.safetensors")
+    weights["model.norm.weight"] = torch.full_like(weights["model.norm.weight"], 3e38)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
+
+
+@pytest.mark.slow
+def test_a_loss_that_is_no_number_ends_the_job_with_one_line(tiny: Path, tmp_path: Path) -> None:  # noqa: F811
+    """Left to itself the trainer would log the mean of the steps before in its place, 0 for the first."""
+    ws = Workspace(tmp_path / "ws")
+    base = overflowing(tiny, tmp_path / "overflowing")
+    file = dataset(tmp_path)
+    plan = ws.plan("lora", dataset=file, base_model=str(base), max_steps=3, batch_size=2)
+    job = ws.confirm(plan, "yes")
+    with pytest.raises(StateError, match="loss of step 1 is not a number"):
+        job.wait()
+    told = job.status()
+    assert told["state"] == "failed"
+    assert "lower recipe.learning_rate" in told["error"]
+    assert "\n" not in told["error"]
+    assert "Traceback" not in "".join(job.logs(50))
+    assert job.model is None
+    assert job.metrics() == []
 
 
 def test_a_gradient_that_is_no_number_ends_it_the_third_time() -> None:

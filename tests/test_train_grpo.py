@@ -35,6 +35,7 @@ from benchgen.train.settings import SFTSettings  # noqa: E402
 from benchgen.train.sft import train_lora  # noqa: E402
 from benchgen.train.watch import Watch  # noqa: E402
 from benchgen.types import Evaluation, Question, Request  # noqa: E402
+from tests.test_train_faults import small_memory  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -471,6 +472,44 @@ class TestResuming:
         rest, resumed = train(words, tmp_path / "broken", settings, grpo, resume=True)
         assert [row["kl"] for row in rest] == [row["kl"] for row in straight[2:]]
         assert resumed.adapter_sha256 == whole.adapter_sha256
+
+
+@pytest.mark.slow
+class TestMemory:
+    def test_it_goes_on_with_fewer_completions_at_once_and_the_same_steps(
+        self, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """4 of the 16 fit: half, and half again; what is sampled and compared stays the same."""
+        whole, _ = train(words, tmp_path / "whole")
+        small_memory(monkeypatch, most=4)
+        seen, outcome = train(words, tmp_path / "small")
+        assert (outcome.batch_size, outcome.gradient_accumulation) == (4, 4)
+        assert [note.split(": ")[1] for note in outcome.notes] == [
+            "on with 8 rows at once, 2 added up",
+            "on with 4 rows at once, 4 added up",
+        ]
+        assert (outcome.steps, outcome.completions) == (2, 32)
+        assert [row["reward"] for row in seen] == pytest.approx([r["reward"] for r in whole])
+        assert [row["loss"] for row in seen] == pytest.approx([r["loss"] for r in whole], abs=1e-3)
+
+    def test_later_on_it_keeps_the_steps_that_are_saved(
+        self, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        settings = replace(FAST, max_steps=3, save_steps=1)
+        whole, _ = train(words, tmp_path / "whole", settings)
+        small_memory(monkeypatch, most=8, after=2)
+        seen, outcome = train(words, tmp_path / "late", settings)
+        assert outcome.resumed_at == 2
+        assert [row["step"] for row in seen] == [1, 2, 3]
+        assert [row["reward"] for row in seen] == pytest.approx([r["reward"] for r in whole])
+
+    def test_memory_that_holds_no_completion_is_said(
+        self, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        small_memory(monkeypatch, most=0)
+        with pytest.raises(TrainingError, match="does not hold a training step of 2 rows"):
+            train(words, tmp_path)
+        assert not (tmp_path / "adapter").exists()
 
 
 class TestRefusals:

@@ -37,6 +37,8 @@ pytestmark = pytest.mark.torch
 FAST = SFTSettings(
     max_steps=4, learning_rate=5e-3, batch_size=4, r=4, alpha=8, save_steps=2, warmup=0.0
 )
+LOSSES = Path(__file__).parent / "golden" / "sft_losses.json"
+"""The loss of each step. To renew it, look at the difference first: RENEW_GOLDEN=1 pytest tests/test_train_sft.py."""
 NAMES = ["Mercury", "Venus", "Earth", "Mars", "Jupiter", "Saturn", "Uranus", "Neptune"]
 ROWS: list[dict[str, Any]] = [
     {
@@ -121,14 +123,32 @@ class TestTraining:
         _, outcome = losses(tiny, tmp_path, replace(FAST, max_steps=-1, epochs=1.5))
         assert outcome.steps == 3  # 8 rows in batches of 4, one and a half times
 
-    def test_accumulated_small_batches_equal_a_large_one(self, tiny: Path, tmp_path: Path) -> None:
-        large, _ = losses(tiny, tmp_path / "large", replace(FAST, max_steps=2))
-        small, _ = losses(
-            tiny,
-            tmp_path / "small",
-            replace(FAST, max_steps=2, batch_size=2, gradient_accumulation=2),
+    def test_twenty_steps_lose_what_they_lost_when_they_were_written_down(
+        self, tiny: Path, tmp_path: Path
+    ) -> None:
+        """What a library's new version changes shows here before it shows in anybody's scores."""
+        settings = replace(FAST, max_steps=20, save_steps=100)
+        curve, _ = losses(tiny, tmp_path, settings)
+        if os.environ.get("RENEW_GOLDEN"):
+            LOSSES.write_text(json.dumps([round(loss, 4) for loss in curve]) + "\n")
+        golden = json.loads(LOSSES.read_text())
+        assert len(golden) == 20
+        assert golden[-1] < golden[0] - 0.5
+        assert curve == pytest.approx(golden, abs=1e-2)
+
+    @pytest.mark.parametrize("batching", ["packed", "padded"])
+    def test_eight_rows_at_once_equal_eight_one_by_one(
+        self, tiny: Path, tmp_path: Path, batching: str
+    ) -> None:
+        """Rows of other lengths weigh by their tokens, whatever they are batched with."""
+        settings = replace(FAST, max_steps=4, batching=batching, dropout=0.0, save_steps=100)
+        large, one = losses(tiny, tmp_path / "large", replace(settings, batch_size=8))
+        small, other = losses(
+            tiny, tmp_path / "small", replace(settings, batch_size=1, gradient_accumulation=8)
         )
-        assert small == pytest.approx(large, abs=1e-3)
+        assert small == pytest.approx(large, abs=1e-4)
+        assert large[0] - large[-1] > 0.01
+        assert one.tokens == other.tokens
 
     def test_a_share_of_the_layers_trains_the_upper_ones(self, tiny: Path, tmp_path: Path) -> None:
         from safetensors.torch import load_file
@@ -316,39 +336,61 @@ class TestRefusals:
             )
 
 
-@pytest.mark.slow
-def test_unsloth_gives_the_same_losses(tiny: Path, tmp_path: Path) -> None:
-    # Its own process, since unsloth must come before trl; on a machine without a GPU its CPU mode.
-    if importlib.util.find_spec("unsloth") is None:
-        pytest.skip("waits for unsloth")
-    settings = replace(FAST, max_steps=3)
-    expected, _ = losses(tiny, tmp_path / "trl", settings)
-    script = (
-        "import json, sys\n"
-        "from benchgen.models import quiet_libraries\n"
-        "quiet_libraries()\n"
-        "import unsloth\n"
-        "from pathlib import Path\n"
-        "from benchgen.train.settings import SFTSettings\n"
-        "from benchgen.train.sft import train_lora\n"
-        "base, out, rows, settings = sys.argv[1:]\n"
-        "seen = []\n"
-        "outcome = train_lora(base, json.loads(rows), SFTSettings(**json.loads(settings)), Path(out),\n"
-        "    trainer='unsloth', dtype='float32', threads=1, on_metrics=seen.append)\n"
-        "print(json.dumps([outcome.trainer, [m['loss'] for m in seen]]))\n"
-    )
-    arguments = [str(tiny), str(tmp_path / "unsloth"), json.dumps(ROWS)]
+BATCHES = """
+import json, sys
+from benchgen.models import quiet_libraries
+quiet_libraries()
+base, out, rows, settings, trainer = sys.argv[1:]
+if trainer == "unsloth":
+    import unsloth
+import trl
+from pathlib import Path
+from benchgen.train.settings import SFTSettings
+from benchgen.train.sft import train_lora
+
+seen, batches = [], []
+compute = trl.SFTTrainer.compute_loss
+
+def record(self, model, inputs, *args, **kwargs):
+    batches.append([inputs[name].tolist() for name in ("input_ids", "labels")])
+    return compute(self, model, inputs, *args, **kwargs)
+
+trl.SFTTrainer.compute_loss = record
+outcome = train_lora(base, json.loads(rows), SFTSettings(**json.loads(settings)), Path(out),
+                     trainer=trainer, dtype="float32", threads=1, on_metrics=seen.append)
+print(json.dumps([outcome.trainer, [m["loss"] for m in seen], batches]))
+"""
+
+
+def batches(tiny: Path, out: Path, settings: SFTSettings, trainer: str) -> tuple[Any, Any]:
+    """(losses, [ids, labels] of each batch as the loss is taken of it) of a training in its own process."""
+    told = [str(tiny), str(out), json.dumps(ROWS), json.dumps(settings.to_dict()), trainer]
     done = subprocess.run(  # its stderr is shown below
-        [sys.executable, "-c", script, *arguments, json.dumps(settings.to_dict())],
+        [sys.executable, "-c", BATCHES, *told],
         capture_output=True,
         check=False,
         text=True,
         timeout=400,
-        cwd=tmp_path,
+        cwd=tiny,
         env={**os.environ, "UNSLOTH_FORCE_CPU": "1"},
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    trainer, found = json.loads(done.stdout.splitlines()[-1])
-    assert trainer == "unsloth"
+    name, found, fed = json.loads(done.stdout.splitlines()[-1])
+    assert name == trainer
+    return found, fed
+
+
+@pytest.mark.slow
+def test_unsloth_is_fed_the_same_labels_and_gives_the_same_losses(
+    tiny: Path, tmp_path: Path
+) -> None:
+    """Each in its own process, since unsloth must come before trl; without a GPU its CPU mode."""
+    if importlib.util.find_spec("unsloth") is None:
+        pytest.skip("waits for unsloth")
+    settings = replace(FAST, max_steps=3, batching="padded")
+    expected, plain = batches(tiny, tmp_path / "trl", settings, "trl")
+    found, fed = batches(tiny, tmp_path / "unsloth", settings, "unsloth")
+    assert len(plain) == 3
+    assert fed == plain
     assert found == pytest.approx(expected, abs=0.01)
     assert (tmp_path / "unsloth" / "adapter" / "adapter_model.safetensors").is_file()

@@ -40,6 +40,8 @@ def shared_arguments(job: Job) -> dict[str, Any]:
         "save_total_limit": 2,
         "logging_steps": 1,
         "logging_first_step": True,
+        # Replaced by the mean of the steps before, a loss that is no number would never be seen.
+        "logging_nan_inf_filter": False,
         "report_to": "none",
         "push_to_hub": False,
         "disable_tqdm": True,

@@ -15,7 +15,7 @@ import resource
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from benchgen.models.engine.load import pick_device
 from benchgen.plan.grpo_limits import check_grpo, grpo_steps
 from benchgen.train.arguments import shared_arguments, silenced
 from benchgen.train.checkpoints import last_checkpoint, save_adapter, step_of, write_json
+from benchgen.train.fitting import OutOfMemoryError, until_it_fits
 from benchgen.train.grpo_reporting import grpo_reporter
 from benchgen.train.grpo_settings import GRPOSettings
 from benchgen.train.job import Job, Metrics, peak_cuda
@@ -65,6 +66,14 @@ class GRPOOutcome(Record):
     trainer: str
     dtype: str
     resumed_at: int = 0
+    batch_size: int = 0
+    gradient_accumulation: int = 0
+    """As trained with at last: smaller and more where memory ran out, with the same product."""
+    notes: tuple[str, ...] = ()
+    """What differed from the plan on the way."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "notes", tuple(self.notes))
 
 
 @dataclass(frozen=True)
@@ -102,8 +111,9 @@ def train_grpo(  # noqa: PLR0913 - the worker's one call; keywords only
     """Train a LoRA adapter of `base` on prompts `rows` ({"key", "messages"}); it lands in `out/adapter`.
 
     `judge` scores a completion; `stop` are the strings that end one. With `adapter` that one is trained
-    on instead of a fresh one. `resume` goes on at the last whole checkpoint, or returns the outcome of a
-    finished training. `out/samples.jsonl` holds a few completions of each step.
+    on instead of a fresh one. When memory runs out it goes on with half the completions at once, three
+    times. `resume` goes on at the last whole checkpoint, or returns the outcome of a finished training.
+    `out/samples.jsonl` holds a few completions of each step.
     Raises ConfigError for a bad setting, DataError for prompts that cannot be trained on, TrainingError
     for a training that failed or learns nothing more (watch.py).
     """
@@ -115,40 +125,63 @@ def train_grpo(  # noqa: PLR0913 - the worker's one call; keywords only
     done.unlink(missing_ok=True)
     if trainer == "unsloth":
         unsloth_first()
-    began = time.monotonic()
-    job = Job(settings, out, trainer, pick_device(device, dtype, threads), on_metrics)
+    began, place = time.monotonic(), pick_device(device, dtype, threads)
+
+    def attempt(settings: SFTSettings, resume: bool) -> GRPOOutcome:
+        job = Job(settings, out, trainer, place, on_metrics)
+        return _train(base, rows, judge, job, grpo, tuple(stop), revision, adapter, base_id, resume)
+
+    outcome, notes = until_it_fits(attempt, settings, place, resume)
+    outcome = replace(outcome, seconds=round(time.monotonic() - began, 3), notes=notes)
+    write_json(done, outcome.to_dict())
+    shutil.rmtree(out / "checkpoints", ignore_errors=True)
+    return outcome
+
+
+def _train(  # noqa: PLR0913 - the parts of `train_grpo`
+    base: Path | str,
+    rows: Sequence[Mapping[str, Any]],
+    judge: Judge,
+    job: Job,
+    grpo: GRPOSettings,
+    stop: tuple[str, ...],
+    revision: str | None,
+    adapter: Path | None,
+    base_id: str | None,
+    resume: bool,
+) -> GRPOOutcome:
+    settings, out = job.settings, job.out
     model, tokenizer = load_for_training(base, job, revision, adapter)
     parts = _parts(model, tokenizer, rows, job, grpo)
     start = last_checkpoint(out / "checkpoints") if resume else None
     if start is None:
         shutil.rmtree(out / "checkpoints", ignore_errors=True)
         (out / "samples.jsonl").unlink(missing_ok=True)
-    run = _trainer(parts, judge, job, grpo, tuple(stop))
+    run = _trainer(parts, judge, job, grpo, stop)
     _run(run, start)
-    adapter = save_adapter(run.model, out, base_id or str(base))
+    made = save_adapter(run.model, out, base_id or str(base))
     logs = [entry for entry in run.state.log_history if "reward" in entry]
     step = settings.batch_size * settings.gradient_accumulation
-    outcome = GRPOOutcome(
+    return GRPOOutcome(
         steps=int(run.state.global_step),
         prompts_used=len(parts.prompts),
         prompts_dropped=parts.dropped,
         completions=step * int(run.state.global_step),
         tokens_seen=int(run.state.num_input_tokens_seen),
         unmeasured=round(sum(entry["unmeasured"] for entry in logs) * step),
-        seconds=round(time.monotonic() - began, 3),
+        seconds=0.0,  # of all attempts, by the caller
         first_reward=logs[0]["reward"],
         final_reward=logs[-1]["reward"],
         peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         peak_cuda_bytes=peak_cuda(job.place),
-        adapter_path=str(adapter),
-        adapter_sha256=file_sha256(adapter / "adapter_model.safetensors"),
-        trainer=trainer,
+        adapter_path=str(made),
+        adapter_sha256=file_sha256(made / "adapter_model.safetensors"),
+        trainer=job.trainer,
         dtype=job.place.dtype,
         resumed_at=step_of(start),
+        batch_size=settings.batch_size,
+        gradient_accumulation=settings.gradient_accumulation,
     )
-    write_json(done, outcome.to_dict())
-    shutil.rmtree(out / "checkpoints", ignore_errors=True)
-    return outcome
 
 
 def encode_prompts(
@@ -201,10 +234,7 @@ def _run(run: Any, start: Path | None) -> None:
     try:
         run.train(resume_from_checkpoint=str(start) if start else None)
     except torch.OutOfMemoryError as error:
-        raise TrainingError(
-            "the device's memory does not hold a training step",
-            next="halve recipe.batch_size and double recipe.gradient_accumulation",
-        ) from error
+        raise OutOfMemoryError from error
     except (RuntimeError, ValueError, OSError) as error:
         raise TrainingError(f"training stopped: {error}") from error
     if not any("reward" in entry for entry in run.state.log_history):
@@ -297,5 +327,4 @@ def _config(job: Job, grpo: GRPOSettings, steps: int, *, masked_here: bool) -> A
         vllm_importance_sampling_correction=True,
         use_liger_kernel=False,
         log_completions=False,  # trl would print them; samples.jsonl keeps some
-        logging_nan_inf_filter=False,
     )

@@ -6,7 +6,6 @@ SFTTrainer as `input_ids` and `labels`. A killed training goes on from its last 
 
 from __future__ import annotations
 
-import gc
 import json
 import resource
 import shutil
@@ -19,7 +18,6 @@ from typing import Any
 from benchgen.errors import ConfigError, TrainingError
 from benchgen.models import quiet_libraries
 from benchgen.models.chat import stop_ids
-from benchgen.models.device import Device
 from benchgen.models.embedded import file_sha256
 from benchgen.models.engine.load import pick_device
 from benchgen.train.arguments import shared_arguments, silenced
@@ -27,6 +25,7 @@ from benchgen.train.batches import Collator, packs_exactly
 from benchgen.train.checkpoints import last_checkpoint, save_adapter, step_of, write_json
 from benchgen.train.continuing import prove
 from benchgen.train.encoding import EncodedRows, check_rows, encode_rows
+from benchgen.train.fitting import OutOfMemoryError, until_it_fits
 from benchgen.train.job import HeldOut, Job, Metrics, TrainOutcome, peak_cuda
 from benchgen.train.loading import load_for_training, unsloth_first
 from benchgen.train.reporting import reporter
@@ -34,9 +33,6 @@ from benchgen.train.settings import SFTSettings, check_settings
 from benchgen.train.stopping import Watch, callback
 
 quiet_libraries()
-
-MOST_HALVINGS = 3
-"""Times that training goes on with fewer rows at once before it gives up."""
 
 
 def train_lora(  # noqa: PLR0913 - the worker's one call; keywords only
@@ -75,21 +71,13 @@ def train_lora(  # noqa: PLR0913 - the worker's one call; keywords only
     if trainer == "unsloth":
         unsloth_first()
     began, place = time.monotonic(), pick_device(device, dtype, threads)
-    notes: list[str] = []
-    while True:
+
+    def attempt(settings: SFTSettings, resume: bool) -> TrainOutcome:
         job = Job(settings, out, trainer, place, on_metrics, held_out)
-        try:
-            outcome = _train(base, rows, job, revision, adapter, base_id, resume)
-            break
-        except _OutOfMemoryError as error:
-            settings = _smaller(settings, error, len(notes))
-            notes.append(
-                f"memory ran out: on with {settings.batch_size} rows at once, "
-                f"{settings.gradient_accumulation} added up"
-            )
-            resume = True
-        _free(place)
-    outcome = replace(outcome, seconds=round(time.monotonic() - began, 3), notes=tuple(notes))
+        return _train(base, rows, job, revision, adapter, base_id, resume)
+
+    outcome, notes = until_it_fits(attempt, settings, place, resume)
+    outcome = replace(outcome, seconds=round(time.monotonic() - began, 3), notes=notes)
     write_json(done, outcome.to_dict())
     shutil.rmtree(out / "checkpoints", ignore_errors=True)
     return outcome
@@ -147,37 +135,6 @@ def _train(  # noqa: PLR0913 - the parts of `train_lora`
     )
 
 
-class _OutOfMemoryError(Exception):
-    """A training step did not fit; it is tried again with fewer rows at once."""
-
-
-def _smaller(settings: SFTSettings, error: Exception, halvings: int) -> SFTSettings:
-    """Fewer rows at once and more steps added up, so that a step learns from as many rows as before."""
-    rows = settings.batch_size
-    part = next((n for n in range(2, rows + 1) if rows % n == 0), 0)
-    if not part or halvings == MOST_HALVINGS:
-        raise TrainingError(
-            f"the device's memory does not hold a training step of {rows} rows",
-            got=f"batch_size={rows} after {halvings} halvings",
-            next="a smaller recipe.max_length or recipe.r, recipe.gradient_checkpointing=true, "
-            "or a smaller base",
-        ) from error
-    return replace(
-        settings,
-        batch_size=rows // part,
-        gradient_accumulation=settings.gradient_accumulation * part,
-    )
-
-
-def _free(place: Device) -> None:
-    """Let go of what the failed attempt held."""
-    gc.collect()
-    if place.kind == "cuda":
-        import torch
-
-        torch.cuda.empty_cache()
-
-
 def _run(run: Any, checkpoints: Path, start: Path | None) -> list[float]:
     """The loss of every step, also of those before a resumption."""
     import torch
@@ -187,7 +144,7 @@ def _run(run: Any, checkpoints: Path, start: Path | None) -> list[float]:
     try:
         run.train(resume_from_checkpoint=str(start) if start else None)
     except torch.OutOfMemoryError as error:
-        raise _OutOfMemoryError from error
+        raise OutOfMemoryError from error
     except (RuntimeError, ValueError, OSError) as error:
         raise TrainingError(f"training stopped: {error}") from error
     losses = [float(entry["loss"]) for entry in run.state.log_history if "loss" in entry]
