@@ -91,7 +91,9 @@ def _show(verb: Verb, cfg: config.Config) -> None:
     if cfg.output not in ("text", "json"):
         raise ConfigError(f"output={cfg.output}", got=cfg.output, allowed=["text", "json"])
     screen = Screen(cfg.output == "json")
-    workspace = Workspace(cfg.workspace, user=cfg.user, on_convert=screen.convert)
+    workspace = Workspace(
+        cfg.workspace, user=cfg.user, on_convert=screen.convert, permissions=cfg.permissions
+    )
     result = ACTS[verb.name](workspace, cfg, screen)
     if cfg.output == "json":
         _print_json(result)

@@ -5,7 +5,8 @@ BenchgenError                exit 1   something broke that the person cannot men
 │   ├── ConfigError                   an unknown key or option, a value of the wrong type
 │   ├── NotFound                      no record, model, file or pack of that name
 │   ├── StateError                    the record is there but not in a state that allows this
-│   └── DataError                     a file or table whose content cannot be used
+│   ├── DataError                     a file or table whose content cannot be used
+│   └── NotAllowed                    what conf/permissions/ does not let this user do
 ├── ModelError                        a model could not be loaded or did not answer
 ├── TrainingError                     a training run failed after it began
 └── StoreError                        the workspace's database or files are not what its records say
@@ -69,6 +70,10 @@ class StateError(InputError):
 
 
 class DataError(InputError):
+    pass
+
+
+class NotAllowed(InputError):
     pass
 
 

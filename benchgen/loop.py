@@ -13,6 +13,7 @@ from typing import Any
 
 from benchgen.config import HardwareConfig, LoopConfig, RecipeConfig, TrackerConfig
 from benchgen.errors import ConfigError
+from benchgen.plan.gate import says_yes
 from benchgen.records import Benchmark, Job, PlanRecord, Run
 from benchgen.types import Record
 from benchgen.workspace import Workspace
@@ -64,6 +65,9 @@ def run_loop(
     for key in ("benchmark", "held_out", "student", "teacher"):
         if not getattr(path, key):
             raise ConfigError(f"the experiment says no loop.{key}", next=f"loop.{key}=NAME")
+    ws.allow("publish")
+    if says_yes(answer):  # before anything is asked
+        ws.allow("train")
     clock = Clock(watch.stage)
     runs: dict[str, Run] = {}
 

@@ -44,13 +44,20 @@ class Workspace:
     ) -> None:
         """`path` as given, else BENCHGEN_WORKSPACE, else ./workspace.
 
+        permissions: config.PermissionsConfig | None = None,
         `on_convert(what, done, total)` is told how the embedded model's first conversion goes.
         """
         found = path or os.environ.get("BENCHGEN_WORKSPACE") or "workspace"
         self.path = here(found)
+        `permissions` are what the user may do, else those of conf/: what is not among them is refused
+        with NotAllowed, whichever front end asks.
         self.user = user or config.user_name()
         self.store = Store(self.path / "benchgen.db")
-        self.place = Place(self.path, self.store, self.user, on_convert)
+        self.place = Place(self.path, self.store, self.user, on_convert, permissions=permissions)
+
+    def allow(self, action: str) -> None:
+        """Nothing; NotAllowed where this user may not train, publish, ask an `endpoint`, or push."""
+        self.place.allow(action)
 
     # -------------------------------------------------------------------------------- benchmarks
 

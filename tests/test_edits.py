@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from benchgen import config, jobs
+from benchgen import cli, config, jobs
 from benchgen.author.drafts import assignment
 from benchgen.author.parts import Turn, write_parts
 from benchgen.errors import InputError, NotFound, StateError
@@ -21,6 +21,7 @@ from benchgen.records import Benchmark, Write
 from benchgen.store import BenchmarkRow, WriteRow, write_json
 from benchgen.types import Evaluation, Question
 from benchgen.workspace import Workspace
+from tests.trained import planned
 
 pytestmark = pytest.mark.slow  # real parts: files, processes
 
@@ -132,6 +133,47 @@ def test_a_draft_can_be_deleted_and_nothing_else(ws: Workspace, bench: Benchmark
     with pytest.raises(NotFound):
         ws.benchmark(bench.id)
     assert ws.create(ws.author(FILES / "mcq_semicolon.csv")).id > other.id  # no id twice
+
+
+def test_a_published_one_that_nothing_uses_is_made_a_draft_again(
+    ws: Workspace, bench: Benchmark, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(StateError, match="is draft: only a published one"):
+        bench.unpublish()
+    bench.publish()
+    with pytest.raises(StateError, match="Next: benchgen unpublish benchmark_id=1") as failed:
+        bench.delete()
+    assert "\n" not in failed.value.message
+    assert cli.run(["unpublish", "benchmark_id=1", f"workspace={ws.path}"]) == 0
+    assert "draft" in capsys.readouterr().out
+    assert bench.row.state == "draft"
+    assert ", draft." in Path(bench.link).read_text()
+    with pytest.raises(StateError, match="only a published one runs"):
+        ws.run(bench, "reference")
+    assert bench.edit(1, category="changed").id == bench.id  # in place again
+    bench.publish().unpublish().delete()
+    assert ws.benchmarks().is_empty()
+
+
+def test_what_is_used_stays_published_and_says_by_what(
+    ws: Workspace, bench: Benchmark, base_folder: Path
+) -> None:
+    bench.publish()
+    stop = config.StopConfig(benchmark_id=bench.id)
+    plan = planned(ws, base_folder, stop=stop)
+    with pytest.raises(StateError, match=r"it is used by plan 1\. .*Next: benchgen edit"):
+        bench.unpublish()
+    with pytest.raises(StateError, match="cancelled"):
+        ws.confirm(plan, "no")
+    bench.unpublish().publish()
+    ws.run(bench, "reference")
+    ws.run(bench, "reference")
+    for refused in (bench.unpublish, bench.delete):
+        with pytest.raises(StateError, match="used by runs 1, 2") as failed:
+            refused()
+        assert "benchgen edit" in failed.value.next
+        assert failed.value.exit_code == 2
+    assert bench.row.state == "published"
 
 
 # --- what a kill leaves ----------------------------------------------------------------------

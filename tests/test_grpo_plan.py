@@ -14,7 +14,6 @@ from benchgen.errors import ConfigError, DataError, InputError, StateError
 from benchgen.plan.grpo import SHARED
 from benchgen.records import Benchmark, PlanRecord
 from benchgen.rundata.prompts import held_out
-from benchgen.store import BenchmarkRow
 from benchgen.types import Question
 from benchgen.workspace import Workspace
 
@@ -126,12 +125,12 @@ def test_a_pass_before_is_shown_and_estimated_from(
         assert any("benchgen preflight" in w for w in told.warnings)
 
 
-def test_held_out_questions_are_left_out_and_not_seen(
-    ws: Workspace, bench: Benchmark, base_folder: Path
-) -> None:
+def test_held_out_questions_are_left_out_and_not_seen(ws: Workspace, base_folder: Path) -> None:
     """Marked ones of the benchmark, and a share of the others by key."""
-    marked = [bench.questions[2].key]
-    ws.store.change(BenchmarkRow, bench.id, spec={**bench.row.spec, "held_out": marked})
+    spec = config.load_benchmark("solar_system_basics")
+    spec = dataclasses.replace(spec, count=10, mix={}, categories={}, held_out=0.1)
+    bench = ws.create(ws.author(spec)).publish()
+    marked = [q.key for q in bench.questions if q.held_out]
     record = planned(ws, bench, base_folder, grpo={"hold_out": 0.34})
     left = {row["key"] for row in record.rows()}
     assert len(left) == 6  # 1 marked, 3 of the other 9
@@ -143,11 +142,11 @@ def test_held_out_questions_are_left_out_and_not_seen(
 
 def test_what_is_held_out_follows_from_key_and_seed_alone() -> None:
     questions = [Question("numeric", f"What is {i}?", i) for i in range(50)]
-    drawn = held_out(questions, (), 0.2, seed=1)
+    drawn = held_out(questions, 0.2, seed=1)
     assert len(drawn) == 10
-    assert held_out(questions[::-1], (), 0.2, seed=1) == drawn
-    assert held_out(questions, (), 0.2, seed=2) != drawn
-    assert held_out(questions, (), 0.0, seed=1) == frozenset()
+    assert held_out(questions[::-1], 0.2, seed=1) == drawn
+    assert held_out(questions, 0.2, seed=2) != drawn
+    assert held_out(questions, 0.0, seed=1) == frozenset()
 
 
 def test_a_draft_rewards_nothing(ws: Workspace, base_folder: Path) -> None:

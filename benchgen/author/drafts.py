@@ -34,6 +34,7 @@ from benchgen.author.write import (
     Draft,
     balance,
     check_count,
+    hold_out,
     report_of,
     write,
 )
@@ -49,7 +50,8 @@ def write_draft(
     spec: BenchmarkConfig, taken: frozenset[str] = frozenset(), pack: Pack | None = None
 ) -> Draft:
     """The draft that the config asks for, with no question whose key is in `taken`."""
-    return WRITERS[author_name(spec)](spec, taken, pack)
+    draft = WRITERS[author_name(spec)](spec, taken, pack)
+    return hold_out(draft, spec.held_out, spec.seed)
 
 
 def spec_of(stored: Mapping[str, Any]) -> BenchmarkConfig:
@@ -191,7 +193,7 @@ class Assignment:
                 f"{len(apart)} keys are doubtful: the answer shares no word or number with the words quoted "
                 f"for it, so it is a negation, an inference, or wrong (questions {', '.join(numbers)})"
             )
-        return Draft(
+        draft = Draft(
             name=self.spec.name or as_name(self.brief.topic[:40]),
             questions=questions,
             evaluation=self.evaluation,
@@ -199,6 +201,7 @@ class Assignment:
             report={**report, "doubtful": list(dict.fromkeys([*doubtful, *apart]))},
             config=dataclasses.asdict(self.spec),
         )
+        return hold_out(draft, self.spec.held_out, self.spec.seed)
 
 
 def assignment(spec: BenchmarkConfig) -> Assignment:

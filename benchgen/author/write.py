@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -61,9 +61,10 @@ class Draft:
     def preview(self) -> list[dict[str, Any]]:
         """One row a question, right answer included: number, prompt, options, answer, category, difficulty.
 
-        Where keys are doubtful, `doubtful` says so of each.
+        Where keys are doubtful, or questions held out, `doubtful` and `held_out` say so of each.
         """
         doubtful = set(self.report.get("doubtful", ()))
+        marked = any(q.held_out for q in self.questions)
         return [
             {
                 "number": number,
@@ -73,6 +74,7 @@ class Draft:
                 "category": q.category,
                 "difficulty": q.difficulty,
                 **({"doubtful": "yes" if q.key in doubtful else ""} if doubtful else {}),
+                **({"held_out": "yes" if q.held_out else ""} if marked else {}),
             }
             for number, q in enumerate(self.questions, start=1)
         ]
@@ -106,6 +108,33 @@ def write(
     balanced = balance(questions, seed)
     return Draft(
         name, balanced, evaluation, tuple(rejected), report_of(balanced, rejected), config or {}
+    )
+
+
+def drawn(keys: Iterable[str], share: float, seed: int) -> frozenset[str]:
+    """A `share` of the keys, by key and seed alone: the same ones whatever their order."""
+    order = sorted(set(keys), key=lambda key: sha256(f"{seed}:{key}"))
+    return frozenset(order[: round(share * len(order))])
+
+
+def hold_out(draft: Draft, share: float, seed: int) -> Draft:
+    """The draft with that share of its questions marked as held out; ConfigError where none or all would be."""
+    if share == 0:
+        return draft
+    count = len(draft.questions)
+    keys = drawn((q.key for q in draft.questions), share, seed) if 0 < share < 1 else frozenset()
+    if not 0 < len(keys) < count:
+        raise ConfigError(
+            f"held_out={share} holds out {'none' if not keys else 'all'} of {count} questions",
+            got=share,
+            allowed="above 0, below 1: at least one question held out, and one that is not",
+            next="benchmark.held_out=0.3",
+        )
+    told = f"{len(keys)} of {count} questions are held out of every training, drawn by key with seed {seed}"
+    return replace(
+        draft,
+        questions=tuple(replace(q, held_out=q.key in keys) for q in draft.questions),
+        report={**draft.report, "decisions": [*draft.report.get("decisions", ()), told]},
     )
 
 

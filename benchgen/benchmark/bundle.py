@@ -212,7 +212,8 @@ def unpacked(data: bytes, name: str, budget: Budget | None = None) -> dict[str, 
 
 def _check_types(question: Question) -> None:
     texts: Sequence[object] = (*(getattr(question, name) for name in _TEXTS), *question.choices)
-    if not all(isinstance(text, str) for text in texts) or not isinstance(question.options, dict):
+    plain = isinstance(question.options, dict) and isinstance(question.held_out, bool)
+    if not plain or not all(isinstance(text, str) for text in texts):
         raise TypeError("a field has a value of the wrong type")
 
 

@@ -136,6 +136,9 @@ def benchmark_page(view: BenchmarkView) -> str:
     lines = [f"{view.name}: {len(view.questions)} questions ({kinds}), {view.state}."]
     if view.version_of is not None:
         lines.append(f"A changed copy of benchmark {view.version_of}.")
+    marked = sum(question.held_out for question in view.questions)
+    if marked:
+        lines.append(f"{marked} of its questions are held out: no training here learns from them.")
     lines += view.notes
     frozen = {"scoring program": view.program_sha256, "evaluation": view.evaluation_sha256}
     frozen = {name: value or "frozen when it is published" for name, value in frozen.items()}

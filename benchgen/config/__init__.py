@@ -14,14 +14,17 @@ from benchgen.config.composing import (
 from benchgen.config.machine import cache_folder, user_name
 from benchgen.config.messages import explain
 from benchgen.config.schema import (
+    AgentConfig,
     AuthorConfig,
     BenchmarkConfig,
     Config,
     EvaluationConfig,
     GrpoConfig,
     HardwareConfig,
+    LimitsConfig,
     LoopConfig,
     ModelConfig,
+    PermissionsConfig,
     RecipeConfig,
     RowsConfig,
     SamplingConfig,
@@ -32,14 +35,17 @@ from benchgen.config.schema import (
 from benchgen.config.settings import options, root
 
 __all__ = [
+    "AgentConfig",
     "AuthorConfig",
     "BenchmarkConfig",
     "Config",
     "EvaluationConfig",
     "GrpoConfig",
     "HardwareConfig",
+    "LimitsConfig",
     "LoopConfig",
     "ModelConfig",
+    "PermissionsConfig",
     "RecipeConfig",
     "RowsConfig",
     "SamplingConfig",

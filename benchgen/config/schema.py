@@ -81,6 +81,8 @@ class BenchmarkConfig:
     """Benchmark config whose facts this one asks in other questions."""
     exclude: list[str] = field(default_factory=list)
     """Benchmark configs with which no question may be shared."""
+    held_out: float = 0.0
+    """Share of the questions, drawn by key and seed, that no training learns from."""
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
 
@@ -168,7 +170,7 @@ class StopConfig:
     patience: int = 2
     """Evaluations without a better score after which it ends."""
     limit: int = 50
-    """The benchmark's first questions."""
+    """Of the benchmark's first questions; of one that holds some out, of the first of those."""
 
 
 @dataclass
@@ -235,6 +237,55 @@ class HardwareConfig:
 
 
 @dataclass
+class PermissionsConfig:
+    """What the user may do, on top of looking, planning and writing drafts."""
+
+    train: bool = True
+    """Confirm or resume a training or a merge."""
+    publish: bool = True
+    """Publish a benchmark, or take one back."""
+    endpoint: bool = True
+    """Ask a model behind an endpoint."""
+    push: bool = True
+    """Take a model to the hub."""
+
+
+@dataclass
+class AgentConfig:
+    """Which brain reads the messages of a chat; the rest is for one that asks a model, and limits one turn."""
+
+    name: str = "rules"
+    """rules (embedded, offline) | llm"""
+    model: str = ""
+    """llm: the model that is asked, by its name in the catalogue."""
+    rounds: int = 8
+    """Times that it is asked."""
+    calls: int = 12
+    """Calls of tools that are carried out."""
+    faults: int = 4
+    """Calls that cannot be carried out, before the turn ends."""
+    repeats: int = 3
+    """The same call, before the turn ends."""
+    max_new_tokens: int = 1500
+    temperature: float = 0.0
+    timeout_s: float = 120.0
+    """For one answer of an endpoint; after that it counts as offline, and the rules answer."""
+    max_retries: int = 1
+    """Of an endpoint that does not answer; a person waits meanwhile."""
+
+
+@dataclass
+class LimitsConfig:
+    """What one turn of a chat may take, and how long a plan waits in it."""
+
+    turn_s: float = 900.0
+    questions_per_turn: int = 150
+    """Written by a model; `continue` goes on."""
+    plan_s: float = 3600.0
+    """A yes that comes later confirms nothing."""
+
+
+@dataclass
 class LoopConfig:
     """The path of `benchgen loop`: which benchmarks are asked, and what is trained on."""
 
@@ -270,6 +321,13 @@ class Config:
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     tracker: TrackerConfig = field(default_factory=TrackerConfig)
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
+    permissions: PermissionsConfig = field(default_factory=PermissionsConfig)
+    agent: AgentConfig = field(default_factory=AgentConfig)
+    """chat: the brain."""
+    limits: LimitsConfig = field(default_factory=LimitsConfig)
+    """chat: of one turn."""
+    session: str | None = None
+    """chat: go on with the one of this name."""
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
     """run: in place of the benchmark's own settings; compare warns where runs differ in them."""
     loop: LoopConfig = field(default_factory=LoopConfig)

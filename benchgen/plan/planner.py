@@ -87,6 +87,8 @@ class Ask:
     """Ids of the runs that the rows were chosen from."""
     replayed: int = 0
     """Rows that repeat what the model answered right."""
+    questions_held_out: int = 0
+    """Questions of those runs that their benchmark holds out: no row asks one."""
     overlap: tuple[Mapping[str, Any], ...] = ()
     """Benchmarks whose prompts the rows hold: benchmark, name, questions, of."""
     held_out: Mapping[str, Any] | None = None
@@ -138,6 +140,7 @@ def make_plan(ask: Ask, base: Base, rows: Sequence[TrainingRow]) -> Plan:
             "rows": len(rows),
             "questions": len({row.key for row in rows}),
             "replayed": ask.replayed,
+            "questions_held_out": ask.questions_held_out,
             "overlap": [dict(one) for one in ask.overlap],
             "held_out": dict(ask.held_out) if ask.held_out else None,
             "sha256": sha256([row.to_dict() for row in rows]),

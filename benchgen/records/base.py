@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from benchgen import jobs
-from benchgen.errors import InputError
+from benchgen import config, jobs
+from benchgen.errors import InputError, NotAllowed
 from benchgen.store import Store
+from benchgen.types import Model as AnyModel
 
 PAGE = "index.html"
 DATABASE = "benchgen.db"
 KEPT = frozenset(
     ("benchmarks", "writes", "runs", "models", "plans", "jobs", "reports", "hydra", "sweeps")
+    + ("datasets", "drafts", "chats")
 )
 """Folders of a workspace that hold records, and those of Hydra's jobs."""
+ALLOWED = {
+    "train": "train or merge a model",
+    "publish": "publish a benchmark or take one back",
+    "endpoint": "ask a model behind an endpoint",
+    "push": "take a model to the hub",
+}
+"""{permission: what it lets a person do}"""
 Convert = Callable[[str, int, int], None]
 """Told (what, done, total) of the embedded model's first conversion."""
+Start = Callable[[Path, int, Path, str], object]
+"""Starts the process of a record, as `jobs.spawn` does."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +40,29 @@ class Place:
     store: Store
     user: str
     on_convert: Convert | None = None
+    started_by: Start | None = None
+    """In place of `jobs.spawn`: a workspace in which nothing real starts has its own."""
+    scripted: Mapping[str, AnyModel] = field(default_factory=dict)
+    """Models that answer from a script, by their names in the catalogue."""
+    permissions: config.PermissionsConfig | None = None
+    """What the user may do; None = as conf/ has it."""
+
+    def allow(self, action: str) -> None:
+        """Nothing; NotAllowed where the permissions do not let this user do it."""
+        given = self.permissions or config.load().permissions
+        if not getattr(given, action):
+            raise NotAllowed(
+                f"this turn has no permission to {ALLOWED[action]}",
+                got=f"permissions.{action}=false for {self.user}",
+                allowed=[name for name in ALLOWED if getattr(given, name)]
+                or "looking and planning",
+                next="send it again; if it is refused again, this deployment does not allow it "
+                "(conf/permissions/)",
+            )
+
+    def start(self, id: int, folder: Path, module: str) -> None:
+        """Start the process of the record with this id and folder: `python -m MODULE`."""
+        (self.started_by or jobs.spawn)(self.path, id, folder, module)
 
     def outside(self, path: Path) -> Path:
         """The path itself, for a file of a person's own; InputError where records or job folders lie."""

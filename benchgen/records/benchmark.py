@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.orm import Session
 
 from benchgen import jobs
 from benchgen.benchmark import registry
@@ -23,6 +24,7 @@ from benchgen.run import runner
 from benchgen.store import (
     BenchmarkRow,
     ModelRow,
+    PlanRow,
     RunRow,
     WriteRow,
     write_atomic,
@@ -229,13 +231,58 @@ class Benchmark(Record):
                 self._check_draft("deleted")
             _discard(self.place, self.id)
 
+    def unpublish(self) -> Benchmark:
+        """Itself, a draft again; StateError unless it is published and nothing rests on it.
+
+        Runs and trainings name it by its id and what it then was, so with any of them it stays.
+        """
+        self.place.allow("publish")
+        with jobs.record_lock(self.folder), self.place.store.write() as session:
+            row = session.get_one(BenchmarkRow, self.id)
+            if row.state != "published":
+                raise StateError(
+                    f"benchmark {self.id} is {row.state}: only a published one is taken back",
+                    got=row.state,
+                    allowed=["published"],
+                )
+            resting = self._resting(session)
+            if resting:
+                raise StateError(
+                    f"benchmark {self.id} stays published: it is used by {resting}",
+                    got=resting,
+                    allowed="a benchmark that no run and no plan uses",
+                    next=f"benchgen edit benchmark_id={self.id} makes a changed copy of it, a draft",
+                )
+            row.state = "draft"
+        self.write_page()
+        return self
+
+    def _resting(self, session: Session) -> str:
+        """What uses it, in words: its runs, and plans that train or stop by it; empty where nothing does."""
+        runs = session.scalars(sa.select(RunRow.id).where(RunRow.benchmark_id == self.id)).all()
+        query = sa.select(PlanRow).where(PlanRow.state != "cancelled")
+        plans = [row.id for row in session.scalars(query) if self.id in _named(row.plan)]
+        return " and ".join(
+            f"{name}{'s' * (len(ids) > 1)} {', '.join(map(str, ids[:5]))}{', …' * (len(ids) > 5)}"
+            for name, ids in (("run", runs), ("plan", plans))
+            if ids
+        )
+
     def _check_draft(self, done: str) -> None:
-        if self.row.state != "draft":
-            raise StateError(
-                f"benchmark {self.id} is {self.row.state} and cannot be {done}",
-                got=self.row.state,
-                allowed=["draft"],
-            )
+        state = self.row.state
+        if state == "draft":
+            return
+        with self.place.store.read() as session:
+            resting = self._resting(session)
+        mend = f"benchgen unpublish benchmark_id={self.id} makes it a draft again"
+        if resting:
+            mend = f"it stays, since it is used by {resting}; benchgen edit makes a changed copy"
+        raise StateError(
+            f"benchmark {self.id} is {state} and cannot be {done}",
+            got=state,
+            allowed=["draft"],
+            next=mend if state == "published" and done != "published" else "",
+        )
 
     def write_page(self) -> None:
         """Its page, with the runs so far."""
@@ -243,12 +290,20 @@ class Benchmark(Record):
 
     def publish(self) -> Benchmark:
         """Itself, published: from now on it never changes and can be run."""
+        self.place.allow("publish")
         self.check_whole()
         self._check_draft("published")
         _ = self.questions, self.evaluation  # raises if a frozen file was changed since
         self.place.store.change(BenchmarkRow, self.id, "draft", state="published")
         self.write_page()
         return self
+
+
+def _named(plan: dict[str, Any]) -> set[Any]:
+    """Ids of the benchmarks that a plan rewards by, asks on the way, or checks a merge with."""
+    data, settings = plan.get("dataset") or {}, plan.get("hyperparameters") or {}
+    asked = data.get("held_out") or {}
+    return {data.get("benchmark"), settings.get("benchmark"), asked.get("benchmark")} - {None}
 
 
 @contextmanager

@@ -137,6 +137,7 @@ class Job(Record):
 
     def resume(self) -> Job:
         """Itself, started again from its last checkpoint; StateError unless it failed or was stopped."""
+        self.place.allow("push" if self.plan.job_type == "publish" else "train")
         state, stored = self.state, str(self.row.state)
         if state not in ("failed", "stopped"):
             raise StateError(f"job {self.id} is {state}", got=state, allowed=["failed", "stopped"])

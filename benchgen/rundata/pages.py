@@ -219,6 +219,7 @@ class RunPages:
             "category": [q.category for q in asked],
             "difficulty": [q.difficulty for q in asked],
             "language": [q.language for q in asked],
+            "held_out": [q.held_out for q in asked],
             "extracted": [shown(q, extracted) for q, extracted in pairs],
         }
         columns = [

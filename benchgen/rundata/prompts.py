@@ -6,9 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchgen.author.write import drawn
 from benchgen.benchmark.prompts import render
 from benchgen.errors import DataError
-from benchgen.types import Evaluation, Message, Question, Record, sha256
+from benchgen.types import Evaluation, Message, Question, Record
 
 
 @dataclass(frozen=True)
@@ -46,16 +47,10 @@ def prompt_rows(
     return rows
 
 
-def held_out(
-    questions: Sequence[Question], marked: Collection[str], share: float, seed: int
-) -> frozenset[str]:
+def held_out(questions: Sequence[Question], share: float, seed: int) -> frozenset[str]:
     """Keys that are not trained on: those marked so, and a `share` of the others drawn by key and seed.
 
     By key, so that the same questions are left out whatever their order, and in an edited version too.
     """
-    others = sorted(
-        (q.key for q in questions if q.key not in marked), key=lambda key: sha256(f"{seed}:{key}")
-    )
-    return frozenset(marked) & {q.key for q in questions} | set(
-        others[: round(share * len(others))]
-    )
+    marked = {q.key for q in questions if q.held_out}
+    return drawn((q.key for q in questions if q.key not in marked), share, seed) | marked

@@ -55,6 +55,8 @@ def rows_from_runs(
     seed: int = 0,
 ) -> Chosen:
     """distill: the right replies as given; failures: the worked answers of questions answered wrong.
+    held_out: int = 0
+    """Questions of the runs that are marked as held out: no row asks one."""
 
     The prompt is the one that was asked, so training and evaluation cannot differ. Of the right replies
     to a question the `per_question` shortest different ones are taken. With failures come right replies
@@ -70,26 +72,36 @@ def rows_from_runs(
     held = list(runs)
     right = _right(held, per_question)
     rows = right if mode == "distill" else _worked(held)
+    Questions that their benchmark holds out are left out and counted.
     if not rows:
         what = "right answers" if mode == "distill" else "wrong answers"
         raise DataError(
-            f"these runs hold no {what}, so mode={mode} has nothing to train on",
+            f"these runs hold no {what}{where}, so mode={mode} has nothing to train on",
             got=0,
             next="look at them with benchgen dataset run_id=… mode=all",
         )
     again = _replayed(rows, right, replay, seed) if mode == "failures" else []
-    return Chosen([*rows, *again], len(again))
+    return Chosen([*rows, *again], len(again), len(out))
 
 
+def _shown(run: RunData, mode: str) -> Iterator[tuple[Question, Trace]]:
+    """(question, trace) of what the mode shows and may be learnt from."""
+    by_key = {q.key: q for q in run.questions}
+    for trace in run.traces:
+        question = by_key[trace.key]
+        if chosen(trace, mode) and not question.held_out:
+            yield question, trace
+
+
+    out = {q.key for run in held for q in run.questions if q.held_out}
 def _worked(runs: Sequence[RunData]) -> list[TrainingRow]:
     """The worked answer of each question answered wrong, once."""
+        where = f" outside their {len(out)} held-out questions" if out else ""
     rows: dict[tuple[str, str], TrainingRow] = {}
     for run in runs:
-        by_key = {q.key: q for q in run.questions}
-        for trace in run.traces:
-            if chosen(trace, "failures"):
-                text = worked_answer(by_key[trace.key], run.evaluation).strip()
-                rows.setdefault((trace.key, text), TrainingRow(trace.key, trace.messages, text))
+        for question, trace in _shown(run, "failures"):
+            text = worked_answer(question, run.evaluation).strip()
+            rows.setdefault((trace.key, text), TrainingRow(trace.key, trace.messages, text))
     return list(rows.values())
 
 
@@ -100,8 +112,8 @@ def _right(runs: Sequence[RunData], per_question: int) -> list[TrainingRow]:
     """
     found: dict[str, dict[str, TrainingRow]] = {}
     for run in runs:
-        for trace in run.traces:
-            if chosen(trace, "distill") and not trace.likelihood:
+        for _, trace in _shown(run, "distill"):
+            if not trace.likelihood:
                 row = TrainingRow(trace.key, trace.messages, trace.reply.strip())
                 found.setdefault(trace.key, {}).setdefault(" ".join(row.completion.split()), row)
     return [

@@ -26,6 +26,7 @@ SCHEMA: dict[str, Any] = {
     "repeat": pl.Int32,
     "value": pl.Float64,
     "strict": pl.Boolean,
+    "held_out": pl.Boolean,
 }
 
 
@@ -76,6 +77,7 @@ def frame(
                 "repeat": trace.repeat,
                 "value": trace.value,
                 "strict": trace.strict,
+                "held_out": question.held_out,
             }
         )
     return pl.DataFrame(rows, schema=SCHEMA)

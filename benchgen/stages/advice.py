@@ -18,7 +18,10 @@ SMALL = 1_000_000_000
 
 
 def overlaps(place: Place, rows: Sequence[TrainingRow]) -> list[dict[str, Any]]:
-    """[{"benchmark", "name", "questions", "of"}] of each benchmark here whose questions the rows hold."""
+    """[{"benchmark", "name", "questions", "of"}] of each benchmark here whose questions the rows hold.
+
+    With `held_out` where some of those are marked so.
+    """
     texts = [f"{_asked(row)} {row.completion}" for row in rows]
     found = []
     for row in place.store.all(BenchmarkRow):
@@ -26,7 +29,8 @@ def overlaps(place: Place, rows: Sequence[TrainingRow]) -> list[dict[str, Any]]:
         shared = overlap(texts, asked)
         if shared:
             told = {"benchmark": row.id, "name": row.name, "questions": shared, "of": len(asked)}
-            found.append(told)
+            marked = overlap(texts, [q for q in asked if q.held_out])
+            found.append({**told, "held_out": marked} if marked else told)
     return found
 
 
@@ -56,11 +60,12 @@ def advice(
     for one in shared:
         if one["benchmark"] in benches:
             continue
+        marked = f", {one['held_out']} of them held out," if "held_out" in one else ""
         told.append(
-            f"the rows hold {one['questions']} of the {one['of']} questions of benchmark "
+            f"the rows hold {one['questions']} of the {one['of']} questions{marked} of benchmark "
             f"{one['benchmark']} ({one['name']}): a score on it will include memorisation"
         )
-    told += [_sibling(place, bench) for bench in benches.values()]
+    told += [_held_out(bench) or _sibling(place, bench) for bench in benches.values()]
     return [line for line in told if line]
 
 
@@ -85,6 +90,17 @@ def _baseline(place: Place, bench: Benchmark, base: ModelRow) -> Iterator[str]:
             f"{base.name} is at guess level on benchmark {bench.id} ({score or 0:.0%} right of "
             f"{max(options)} options): look at its replies first (dataset mode=all)"
         )
+
+
+def _held_out(bench: Benchmark) -> str:
+    """How many questions the benchmark keeps for asking; empty where none."""
+    marked = sum(q.held_out for q in bench.questions)
+    if not marked:
+        return ""
+    return (
+        f"{marked} of the {bench.row.questions} questions of benchmark {bench.id} are held out: they are not "
+        "trained on, and comparisons show the score on them by itself"
+    )
 
 
 def _sibling(place: Place, bench: Benchmark) -> str:

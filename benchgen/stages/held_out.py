@@ -25,7 +25,7 @@ def told(place: Place, stop: config.StopConfig) -> dict[str, Any] | None:
     return {
         "benchmark": bench.id,
         "name": bench.row.name,
-        "questions": min(stop.limit, bench.row.questions),
+        "questions": min(stop.limit, len(_kept(bench))),
         "sha256": bench.row.questions_sha256,
         "every": stop.every,
         "patience": stop.patience,
@@ -34,7 +34,13 @@ def told(place: Place, stop: config.StopConfig) -> dict[str, Any] | None:
 
 def questions(place: Place, asked: dict[str, Any]) -> list[Question]:
     """Those that the plan says."""
-    return Benchmark(place, asked["benchmark"]).questions[: asked["questions"]]
+    return _kept(Benchmark(place, asked["benchmark"]))[: asked["questions"]]
+
+
+def _kept(bench: Benchmark) -> list[Question]:
+    """The questions that the benchmark holds out of trainings; all of them where it marks none."""
+    found = bench.questions
+    return [q for q in found if q.held_out] or found
 
 
 def evaluator(

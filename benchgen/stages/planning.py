@@ -108,8 +108,8 @@ def plan(place: Place, wanted: Wanted) -> PlanRecord:
     if asked:
         seen |= {q.key for q in held_out.questions(place, asked)}
         told.append(
-            f"benchmark {asked['benchmark']} decides when training ends: its score afterwards is not "
-            "held out, compare on another"
+            f"{asked['questions']} questions of benchmark {asked['benchmark']} decide when training ends: the "
+            "score on them afterwards is not held out, compare on others"
         )
     how = "continue" if goes_on else wanted.mode if from_run else "lora"
     ask = planner.Ask(
@@ -126,6 +126,7 @@ def plan(place: Place, wanted: Wanted) -> PlanRecord:
         adapter=parent.told() if parent else None,
         notes=(*notes, *told),
         replayed=rows.replayed,
+        questions_held_out=rows.held_out,
         overlap=tuple(shared),
         held_out=asked,
         tracking=dataclasses.asdict(wanted.tracker),
@@ -138,7 +139,9 @@ def confirm(place: Place, plan: PlanRecord | int, answer: str) -> Job:
     """The job that `yes` starts; StateError for any other answer, which cancels the plan."""
     id = plan if isinstance(plan, int) else plan.id
     row = place.store.get(PlanRow, id)
-    gate.load(row)
+    job_type = gate.load(row).job_type
+    if gate.says_yes(answer):  # the plan waits on: the same word may be allowed later
+        place.allow("push" if job_type == "publish" else "train")
     record = PlanRecord(place, id)
     if row.state == "pending" and sha256(record.rows()) != record.plan.dataset["sha256"]:
         raise StateError(
@@ -192,7 +195,7 @@ def _rows_from(
     runs: Sequence[Run], mode: str, rows: config.RowsConfig, seed: int
 ) -> tuple[Chosen, frozenset[str]]:
     data = [RunData(r.questions, r.benchmark.evaluation, r.traces()) for r in runs]
-    seen = frozenset(q.key for r in runs for q in r.questions)
+    seen = frozenset(q.key for r in runs for q in r.questions if not q.held_out)
     found = rows_from_runs(
         data, mode, replay=rows.replay, per_question=rows.per_question, seed=seed
     )

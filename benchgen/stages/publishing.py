@@ -39,6 +39,7 @@ class Wanted:
 
 def plan(place: Place, wanted: Wanted) -> PlanRecord:
     """What would be uploaded and where, frozen under a hash; nothing leaves this machine."""
+    place.allow("push")
     if not REPO.fullmatch(wanted.repo):
         raise ConfigError(
             f"repo={wanted.repo} names no repository of the hub",

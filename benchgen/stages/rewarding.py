@@ -84,8 +84,7 @@ def plan(place: Place, wanted: planning.Wanted, chosen: config.RecipeConfig) -> 
         chosen, notes = _with_shape_of(parent, chosen)
     check_grpo(dataclasses.asdict(own), chosen.batch_size, chosen.gradient_accumulation)
     questions = bench.questions
-    marked = frozenset(bench.row.spec.get("held_out") or ())
-    out = held_out(questions, marked, own.hold_out, wanted.seed)
+    out = held_out(questions, own.hold_out, wanted.seed)
     rows = prompt_rows(questions, bench.evaluation, out)
     probes = _probed(bench)
     check = _pass_before(place, bench, started, own)

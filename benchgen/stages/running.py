@@ -59,6 +59,8 @@ def begin(  # noqa: PLR0913 - what a run is, keywords only
     if isinstance(model, config.ModelConfig):
         model = entry(place, model)
     found = model.row if isinstance(model, Model) else catalogue.find(place.store, model)
+    if found.kind == "endpoint":
+        place.allow("endpoint")
     drawn = sampling or runner.Sampling()
     _check_sampling(bench.evaluation, found, drawn, repeats)
     row = place.store.add(

@@ -88,7 +88,9 @@ def _after_others(place: Place, spec: config.BenchmarkConfig, above: tuple[str, 
 def begin(place: Place, spec: config.BenchmarkConfig) -> Write:
     """A writing by a model, recorded and not yet begun; ConfigError where the config cannot be met."""
     wanted = assignment(spec)
-    catalogue.find(place.store, spec.author.model)
+    for name in {spec.author.model, spec.author.checker} - {"", "none"}:
+        if catalogue.find(place.store, name).kind == "endpoint":
+            place.allow("endpoint")
     row = WriteRow(owner=place.user, wanted=wanted.layout.count, spec=dataclasses.asdict(spec))
     return Write(place, place.store.add(row).id)
 

@@ -137,6 +137,11 @@ def _delete(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
     return {"benchmark": bench.id, "name": name, "state": "deleted"}
 
 
+def _unpublish(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
+    bench = ws.benchmark(need(cfg, "benchmark_id")).unpublish()
+    return {"benchmark": bench.id, "state": bench.row.state, "link": bench.link}
+
+
 def _export(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
     need(cfg, "benchmark_id", "run_id")
     if cfg.run_id is not None:
@@ -169,6 +174,7 @@ ACTS: dict[str, Act] = {
     "rename": _rename,
     "delete": _delete,
     "publish": _publish,
+    "unpublish": _unpublish,
     "export": _export,
     "import": _import,
 }

@@ -40,6 +40,12 @@ VERBS = {
             False,
         ),
         Verb(
+            "unpublish",
+            "benchmark_id=1",
+            "make a published benchmark that nothing uses a draft again",
+            False,
+        ),
+        Verb(
             "export",
             "benchmark_id=1 path=F [format=codabench] | run_id=1 path=F",
             "a benchmark or a run for other tools",
@@ -142,6 +148,7 @@ VERB_KEYS = {
     "rename": "benchmark_id name",
     "delete": "benchmark_id",
     "publish": "benchmark_id model repo private",
+    "unpublish": "benchmark_id",
     "export": "benchmark_id run_id format path",
     "import": "path",
     "run": "benchmark_id model limit seed repeats sampling",

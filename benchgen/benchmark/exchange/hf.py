@@ -34,7 +34,7 @@ MAX_ROWS = 10_000
 
 _TEXTS = ("kind", "prompt", "category", "difficulty", "language", "rationale", "source", "template")
 _JSON = ("target", "options")
-_FIELDS = ("key", *_TEXTS, "choices", *_JSON)
+_FIELDS = ("key", *_TEXTS, "choices", *_JSON, "held_out")
 _SCHEMA: dict[str, Any] = {
     "key": pl.String,
     "kind": pl.String,
@@ -49,6 +49,7 @@ _SCHEMA: dict[str, Any] = {
     "source": pl.String,
     "template": pl.String,
     "options": pl.String,
+    "held_out": pl.Boolean,
     "messages": pl.List(pl.Struct({"role": pl.String, "content": pl.String})),
 }
 
@@ -58,7 +59,8 @@ LIMITS = bounded.Limits(output=MAX_FILE)
 
 _ABOUT = f"""written by benchgen.
 
-`messages` is what a model is asked; `target` and `options` are JSON texts; `key` is the question's identity.
+`messages` is what a model is asked; `target` and `options` are JSON texts; `key` is the question's identity;
+`held_out` marks questions that no training is to learn from.
 `evaluation.json` says how a reply is generated. `{PROGRAM}` is the scoring program that was frozen with the
 questions; unpacked into a folder `program`, it scores a reply to a row so:
 
@@ -100,6 +102,7 @@ def _row(question: Question, evaluation: Evaluation) -> dict[str, Any]:
         **{name: getattr(question, name) for name in _TEXTS},
         **{name: canonical(getattr(question, name)) for name in _JSON},
         "key": question.key,
+        "held_out": question.held_out,
         "choices": list(question.choices),
         "target_text": question.target_text,
         "messages": list(render(question, evaluation)),
@@ -173,4 +176,4 @@ def _feature(name: str, kind: Any) -> dict[str, Any]:
         return {"name": name, "list": parts}
     if isinstance(kind, pl.List):
         return {"name": name, "list": "string"}
-    return {"name": name, "dtype": "string"}
+    return {"name": name, "dtype": "bool" if kind == pl.Boolean else "string"}
