@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import jinja2
 import pytest
 
 from benchgen.agent.llm import Limits, ModelBrain
@@ -27,8 +28,9 @@ from benchgen.agent.situation import (
     Wish,
 )
 from benchgen.agent.turn import Stopped, Turn
-from benchgen.errors import ConfigError, InputError
+from benchgen.errors import ConfigError, InputError, ModelError
 from benchgen.models.calls import Call, neutral, read, written
+from benchgen.models.chat import encode_prompt, takes_tools
 from benchgen.models.endpoint import EndpointModel
 from benchgen.models.mock import MockModel
 from benchgen.types import Reply as Answered
@@ -712,3 +714,42 @@ def test_a_model_that_crashes_is_one_that_does_not_answer() -> None:
     reply = talk.send("hmm?")
     assert "offline (RuntimeError)" in reply.text
     assert "secret inside" not in reply.text
+
+
+CHATML = (
+    "{% if tools %}<|im_start|>system\nTools:{% for tool in tools %}\n{{ tool | tojson }}{% endfor %}<|im_end|>\n"
+    "{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
+
+class Tokenizer:
+    """As much of a tokenizer as rendering needs: one id a character, a Jinja chat template."""
+
+    bos_token_id = None
+
+    def __init__(self, template: str) -> None:
+        self.chat_template = template
+
+    def apply_chat_template(self, messages: Any, *, tokenize: bool, **told: Any) -> str:
+        return str(jinja2.Template(self.chat_template).render(messages=messages, **told))
+
+    def __call__(self, text: str, add_special_tokens: bool = True) -> dict[str, list[int]]:
+        return {"input_ids": [ord(sign) for sign in text]}
+
+
+def test_a_chat_template_with_tools_tells_them_and_one_without_is_an_error() -> None:
+    tokenizer, bare = Tokenizer(CHATML), Tokenizer(CHATML.replace("if tools", "if false"))
+    assert takes_tools(tokenizer)
+    assert not takes_tools(bare)
+    tools = Offered(Tools()).schemas
+    call = {"role": "assistant", "content": written(Call("run_status", {"run": 1}, "call_1"))}
+    result = {"role": "tool", "tool_call_id": "call_1", "content": "{}"}
+    ids = encode_prompt(tokenizer, [{"role": "user", "content": "hi"}, call, result], tools=tools)
+    text = "".join(map(chr, ids))
+    assert '"name": "show_dataset"' in text
+    assert '<tool_call>{"id": "call_1", "name": "run_status", "arguments": {"run": 1}}' in text
+    assert text.endswith("<|im_start|>tool\n{}<|im_end|>\n<|im_start|>assistant\n")
+    with pytest.raises(ModelError, match="no place for tools"):
+        encode_prompt(bare, [{"role": "user", "content": "hi"}], tools=tools)
+    assert encode_prompt(bare, [{"role": "user", "content": "hi"}])

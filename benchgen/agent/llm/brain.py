@@ -63,7 +63,8 @@ class ModelBrain:
         end = self._talk(talk.opening(text, situation, self._past), work, scrub, turn)
         found = self._answer(work, end, read_so)
         found = replace(found, text=scrub.text(found.text))
-        self._past = [*self._past, Said(text, found.text)][-talk.MAX_TURNS :]
+        shown = talk.without_links(found.text, found.links)
+        self._past = [*self._past, Said(text, shown)][-talk.MAX_TURNS :]
         return found
 
     def _talk(self, messages: list[Message], work: Work, scrub: Scrubber, turn: Turn) -> _End:

@@ -65,7 +65,8 @@ def asked(said: str, calls: Sequence[Call]) -> Message:
 
 def result(call: Call, outcome: Outcome) -> Message:
     """What a tool did, as data."""
-    told = _json(f"what {call.name} did", _cut(outcome.text, MAX_RESULT))
+    shown = without_links(outcome.text, outcome.links)
+    told = _json(f"what {call.name} did", _cut(shown, MAX_RESULT))
     return {"role": "tool", "tool_call_id": call.id, "content": told}
 
 
@@ -73,6 +74,13 @@ def fault(call: Call, line: str) -> Message:
     """Why a call was not made."""
     told = json.dumps({"not done": _cut(line, 600)}, ensure_ascii=False)
     return {"role": "tool", "tool_call_id": call.id, "content": neutral(told)}
+
+
+def without_links(text: str, links: Sequence[str]) -> str:
+    """The text without the paths of pages: where things lie on this machine is no model's business."""
+    for link in sorted(links, key=len, reverse=True):
+        text = text.replace(link, "(its page)")
+    return text
 
 
 def remark(model: str, text: str, *, alone: bool) -> str:
