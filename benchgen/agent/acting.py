@@ -111,16 +111,26 @@ def carry_out(wish: Wish, tools: Any, situation: Situation, turn: Turn) -> Outco
     tool = getattr(tools, wish.intent, None)
     if tool is None:
         return wording.said(wish, situation)
-    found: Outcome = tool(**_taken(tool, wish.arguments, situation=situation, turn=turn))
+    given = _taken(tool, wish.arguments, situation=situation, turn=turn)
+    if missing := _missing(tool, given):
+        return wording.said(Wish("clarify", {"missing": missing}), situation, intent="clarify")
+    found: Outcome = tool(**given)
     return found
 
 
 def _taken(tool: Any, arguments: dict[str, Any], **ours: Any) -> dict[str, Any]:
-    """The arguments that the tool has a place for."""
+    """The arguments that were said and that the tool has a place for."""
     places = inspect.signature(tool).parameters
     all_of_them = any(p.kind is p.VAR_KEYWORD for p in places.values())
-    given = {k: v for k, v in arguments.items() if all_of_them or k in places}
+    given = {k: v for k, v in arguments.items() if v is not None and (all_of_them or k in places)}
     return {**given, **{name: value for name, value in ours.items() if name in places}}
+
+
+def _missing(tool: Any, given: dict[str, Any]) -> list[str]:
+    """What the tool cannot do without."""
+    kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    places = inspect.signature(tool).parameters.items()
+    return [n for n, p in places if p.default is p.empty and p.kind not in kinds and n not in given]
 
 
 def answer(wish: Wish, outcome: Outcome) -> Reply:

@@ -192,13 +192,11 @@ class Agent:
         try:
             self._emit("user", text=text)
             self._emit("state", state="working")
-            reply = self._guarded(text, turn)
-        except BaseException:
+            return self._guarded(text, turn)
+        finally:
             self._turn = None
-            raise
-        self._turn = None
-        self._emit("state", state=self.state)
-        return reply
+            with suppress(BenchgenError):  # the log's disk may be full
+                self._emit("state", state=self.state)
 
     def _guarded(self, text: str, turn: Turn) -> Reply:
         """The answer; what goes wrong is one, too. Only the keyboard gets through, after a line in the log."""
@@ -343,13 +341,14 @@ class _Answer:
         found = self._decided() if verdict.intent else self._brained()
         if not verdict.cancelled or verdict.intent == "replan":
             return found
-        newer = self.agent._memory.held.newest(*gate.COSTLY) is not None or bool(
-            self.agent._memory.held.ended == "submitted"
-        )
+        now = self.agent._memory.held
+        newer = now.newest(*gate.COSTLY) is not None or now.ended == "submitted"
         words = wording.cancelled(verdict.cancelled, asked, again=not newer)
-        told = {**gate.labels(verdict.cancelled), **found.arguments}
-        if found.intent != "cancel_plan":
-            told = {**found.arguments, "cancelled": verdict.cancelled[-1].label}
+        told = (
+            gate.labels(verdict.cancelled)
+            if found.intent == "cancel_plan"
+            else {**found.arguments, "cancelled": verdict.cancelled[-1].label}
+        )
         return replace(found, text="\n\n".join(filter(None, (found.text, words))), arguments=told)
 
     # ------------------------------------------------------------------------------- what the gate said

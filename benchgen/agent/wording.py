@@ -64,8 +64,8 @@ _TOPICS = {
 """Words of a topic by which it is recognised."""
 
 
-def said(wish: Wish, situation: Situation) -> Outcome:
-    """The answer to a wish that no tool carries out."""
+def said(wish: Wish, situation: Situation, intent: str = "") -> Outcome:
+    """The answer to a wish that no tool carries out; with the wish's arguments where another `intent` answers."""
     told = wish.arguments
     words = {
         "help": lambda: _help(told),
@@ -82,7 +82,7 @@ def said(wish: Wish, situation: Situation) -> Outcome:
     }.get(wish.intent)
     if words is None:
         return Outcome(unclear(situation), intent="clarify")
-    return Outcome(words())
+    return Outcome(words(), told if intent else {}, intent=intent)
 
 
 def unclear(situation: Situation) -> str:
