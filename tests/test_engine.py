@@ -15,11 +15,11 @@ torch = pytest.importorskip("torch")
 import transformers  # noqa: E402
 
 from benchgen.errors import ModelError  # noqa: E402
-from benchgen.models.engine import batch  # noqa: E402
+from benchgen.models.engine import attention, batch  # noqa: E402
 from benchgen.models.engine.batch import Network  # noqa: E402
 from benchgen.models.engine.decode import Decoder  # noqa: E402
-from benchgen.models.engine.likelihood import Scorer  # noqa: E402
-from benchgen.types import Request  # noqa: E402
+from benchgen.models.engine.likelihood import Scored, Scorer  # noqa: E402
+from benchgen.types import Reply, Request  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -118,6 +118,11 @@ def logprob(net: Network, prompt: list[int], choice: list[int]) -> float:
     return sum(float(table[at, token]) for at, token in enumerate(choice))
 
 
+def likely(reply: Reply) -> tuple[float, ...]:
+    assert reply.likelihood is not None
+    return reply.likelihood.logprob
+
+
 @pytest.mark.parametrize("kind", MODELS)
 def test_greedy_tokens_are_those_of_plain_passes(kind: str) -> None:
     chance, net = random.Random(kind), network(kind)
@@ -147,6 +152,54 @@ def test_likelihoods_are_those_of_plain_passes(kind: str) -> None:
             prompt, choices = asked[index]
             expected = [logprob(net, prompt, choice) for choice in choices[:4]]
             assert reply.likelihood.logprob[:4] == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def test_single_tokens_after_prompts_with_nothing_in_common_need_no_mask(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Prompts that end in few columns are padded on the right; those that end in many are not."""
+    net, chance = network("grouped queries"), random.Random(1)
+    unmasked: list[int] = []
+    score = Scorer._score_unmasked
+
+    def noted(self: Scorer, rows: list[Scored]) -> list[tuple[int, Reply]]:
+        unmasked.append(len(rows))
+        return score(self, rows)
+
+    monkeypatch.setattr(Scorer, "_score_unmasked", noted)
+    for lengths, few in (([40, 41, 42] * 4, True), (list(range(9, 50)), False)):
+        unmasked.clear()
+        asked = [([i + 3, *tokens(chance, n)], [[5], [6], [7]]) for i, n in enumerate(lengths)]
+        found = dict(Scorer(net).replies(asked))
+        assert bool(unmasked) == few
+        for i, (prompt, choices) in enumerate(asked):
+            expected = [logprob(net, prompt, choice) for choice in choices]
+            assert likely(found[i]) == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_attention_in_parts_is_attention(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole passes, passes behind a cache and padded batches alike, of every kind of mask."""
+    monkeypatch.setattr(attention, "PART", 7)
+    whole, parts = network(kind), network(kind)
+    attention.attend_in_parts(parts.model)
+    used = parts.model.config._attn_implementation == attention.NAME
+    assert used == (
+        kind in ("grouped queries", "tied, a head each", "qwen3", "sliding", "local layers")
+    ), parts.model.config._attn_implementation
+    ids = torch.randint(3, WORDS, (3, 45))
+    for mask in (None, torch.ones(3, 45).tril(0).flip(1)[:, :45].bool() | (torch.arange(45) > 20)):
+        taken = {} if mask is None else {"attention_mask": mask.long()}
+        with torch.inference_mode():
+            expected = whole.model(input_ids=ids, use_cache=False, **taken).logits
+            found = parts.model(input_ids=ids, use_cache=False, **taken).logits
+        kept = slice(None) if mask is None else mask
+        assert torch.allclose(found[kept], expected[kept], atol=1e-4)
+    asked = [(prompt, [[5, 6], [7]]) for prompt in prompts(random.Random(kind), 6)]
+    for (_, a), (_, b) in zip(
+        Scorer(parts).replies(asked), Scorer(whole).replies(asked), strict=True
+    ):
+        assert likely(a) == pytest.approx(likely(b), abs=1e-4)
 
 
 def test_a_model_that_keeps_nothing_of_the_tokens_before_is_refused() -> None:

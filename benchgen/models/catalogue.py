@@ -15,8 +15,13 @@ from typing import Any
 import sqlalchemy as sa
 
 from benchgen import config
-from benchgen.errors import ConfigError, NotFound, StateError
-from benchgen.models.embedded import EMBEDDED_ID, EMBEDDED_NAME, embedded_model
+from benchgen.errors import ConfigError, NotFound, StateError, StoreError
+from benchgen.models.embedded import (
+    EMBEDDED_CONTEXT,
+    EMBEDDED_ID,
+    EMBEDDED_NAME,
+    embedded_model,
+)
 from benchgen.models.mock import FixedModel
 from benchgen.models.names import WHOLE, downloaded, match, snapshot
 from benchgen.models.reference import ReferenceModel
@@ -214,7 +219,7 @@ def weights(row: ModelRow, workspace: Path, on_progress: Any = None) -> str:
 
     NotFound where it was a folder of this machine, or a merged model's, that is gone.
     """
-    if row.kind == "merged":
+    if "folder" in row.spec:  # its files lie in the workspace
         source = str(workspace / row.spec["folder"])
     else:
         source = str(row.spec["source"])
@@ -233,6 +238,25 @@ def local_folder(row: ModelRow, workspace: Path, on_progress: Any = None) -> Pat
     """Where a base's files lie on this machine; None for a hub id that was not downloaded yet."""
     source = weights(row, workspace, on_progress)
     return Path(source) if Path(source).is_dir() else snapshot(source, row.spec.get("revision"))
+
+
+def context(store: Store, row: ModelRow, workspace: Path) -> int | None:
+    """Tokens that prompt and reply may have together, as the model's files on this machine say.
+
+    None where it is no model with files, or where they are not here or say nothing.
+    """
+    base = base_of(store, row)
+    if base.kind not in TRAINABLE:
+        return None
+    if base.spec.get("source") == "embedded":  # which may not be converted yet
+        return EMBEDDED_CONTEXT
+    folder = local_folder(base, workspace)
+    try:
+        told = read_json(folder / "config.json") if folder else {}
+        found = (told.get("text_config") or told).get("max_position_embeddings")
+    except (StoreError, AttributeError):
+        return None
+    return found if isinstance(found, int) and found > 0 else None
 
 
 def trained_by(store: Store, row: ModelRow) -> int | None:

