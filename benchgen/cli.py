@@ -18,11 +18,11 @@ from typing import Any
 from benchgen import __version__, config
 from benchgen.errors import BenchgenError, ConfigError, InputError
 from benchgen.types import plain_line
-from benchgen.verbs import Verb, asking, help_text, making, training
+from benchgen.verbs import Verb, asking, chatting, help_text, making, training
 from benchgen.verbs.jobs import as_job, in_one_line
 from benchgen.verbs.line import parse
 
-ACTS = {**making.ACTS, **asking.ACTS, **training.ACTS}
+ACTS = {**making.ACTS, **asking.ACTS, **training.ACTS, **chatting.ACTS}
 """{verb: what it does}."""
 INTERRUPTED = 130
 
@@ -95,6 +95,8 @@ def _show(verb: Verb, cfg: config.Config) -> None:
         cfg.workspace, user=cfg.user, on_convert=screen.convert, permissions=cfg.permissions
     )
     result = ACTS[verb.name](workspace, cfg, screen)
+    if not result:  # a chat has shown its answers as they came
+        return
     if cfg.output == "json":
         _print_json(result)
     else:

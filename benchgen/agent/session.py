@@ -25,6 +25,7 @@ from benchgen.agent import acting, gate, wording
 from benchgen.agent.acting import DONE, LOOKING, Brain
 from benchgen.agent.brains import brain_of
 from benchgen.agent.events import Event, EventLog, plain
+from benchgen.agent.export import export
 from benchgen.agent.llm.scrub import Scrubber
 from benchgen.agent.memory import Memory, learnt
 from benchgen.agent.reply import Outcome, Reply
@@ -169,6 +170,20 @@ class Agent:
                 self._callbacks.remove(callback)
 
         return end
+
+    def export(self, path: str | Path, form: str = "notebook") -> Path:
+        """Path of this chat written so that it can be done again: a notebook, or the same in `commands`.
+
+        InputError for a chat that has no message, and where a file is there already.
+        """
+        events = self._log.after()
+        if not events:
+            raise InputError(
+                f"there is nothing in the chat {self.session}",
+                got=self.session,
+                next="session=NAME, as the folders in chats/ of the workspace are called",
+            )
+        return export(self.ws, events, path, form, f"Chat {self.session}")
 
     def restore(self, waiting: Sequence[Waiting] = (), **facts: Any) -> None:
         """Put the chat into a state: what waits, oldest first, and its facts.
@@ -466,6 +481,7 @@ class _Answer:
                 "tool",
                 name=wish.intent,
                 arguments=wish.arguments,
+                found=outcome.arguments,
                 summary=" ".join(outcome.text.split())[:SUMMARY_CHARS],
                 seconds=round(time.monotonic() - started, 3),
                 ok=outcome.intent != "error",

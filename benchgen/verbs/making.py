@@ -143,7 +143,13 @@ def _unpublish(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
 
 
 def _export(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
-    need(cfg, "benchmark_id", "run_id")
+    need(cfg, "benchmark_id", "run_id", "session")
+    if cfg.session is not None:
+        from benchgen.agent.session import Agent
+
+        form = cfg.format or "notebook"
+        path = Agent(ws, session=cfg.session).export(need(cfg, "path"), form)
+        return {"session": cfg.session, "format": form, "path": str(path)}
     if cfg.run_id is not None:
         form = cfg.format or "inspect"
         if form != "inspect":

@@ -47,8 +47,8 @@ VERBS = {
         ),
         Verb(
             "export",
-            "benchmark_id=1 path=F [format=codabench] | run_id=1 path=F",
-            "a benchmark or a run for other tools",
+            "benchmark_id=1 path=F [format=codabench] | run_id=1 path=F | session=NAME path=F",
+            "a benchmark or a run for other tools, a chat to be done again",
             False,
         ),
         Verb("import", "path=F", "a bundle as a draft; its program is not run", True),
@@ -93,6 +93,9 @@ VERBS = {
         Verb(
             "loop", "experiment=solar_system [confirm=yes]", "measure, train, measure again", True
         ),
+        Verb(
+            "chat", "[session=NAME] [agent=llm agent.model=M]", "say what you want, in words", False
+        ),
         Verb("benchmarks", "", "list benchmarks", False),
         Verb("writes", "", "list benchmarks that a model is writing", False),
         Verb("runs", "", "list runs", False),
@@ -130,7 +133,7 @@ KEYS = {
     "rows": "at most so many rows",
     "offset": "the page that begins after so many rows; rows=25 on it unless told",
     "every": "yes: test every two runs, not each against the baseline alone",
-    "format": "dataset: jsonl, parquet, csv or hf; export: codabench, inspect, lm_eval, hf, csv or jsonl",
+    "format": "dataset: jsonl, parquet, csv or hf; export: codabench, inspect, lm_eval, hf, csv or jsonl; of a chat: notebook or commands",
     "path": "file to write, or to import",
     "dataset": "file of prompt + completion, or messages, to train on",
     "base_model": "the model that learns",
@@ -141,6 +144,8 @@ KEYS = {
     "repo": "a repository of the Hugging Face hub, owner/name; HF_TOKEN is read from the environment",
     "private": "no: everybody may see it",
     "confirm": "yes: the word on the plan, given beforehand",
+    "session": "name of a chat: go on with it, or call a new one so",
+    "limits": "of one turn: limits.turn_s=900, limits.questions_per_turn=150; limits.plan_s=3600 for a yes",
 }
 VERB_KEYS = {
     "create": "author kind count name sibling_of dry hash background",
@@ -149,7 +154,7 @@ VERB_KEYS = {
     "delete": "benchmark_id",
     "publish": "benchmark_id model repo private",
     "unpublish": "benchmark_id",
-    "export": "benchmark_id run_id format path",
+    "export": "benchmark_id run_id session format path",
     "import": "path",
     "run": "benchmark_id model limit seed repeats sampling",
     "status": "run_id job_id write_id",
@@ -165,6 +170,7 @@ VERB_KEYS = {
     "compare": "runs baseline every program",
     "report": "runs name",
     "loop": "confirm seed limit",
+    "chat": "session agent limits",
 }
 VERB_GROUPS = {
     "create": "benchmark author model hardware",
@@ -174,6 +180,7 @@ VERB_GROUPS = {
     "plan": "recipe trainer hardware",
     "merge": "hardware",
     "loop": "experiment recipe trainer hardware",
+    "chat": "agent",
 }
 """Config groups that a verb reads."""
 EXAMPLES = {
@@ -195,5 +202,6 @@ EXAMPLES = {
     "compare": "benchgen compare runs=1,2,3",
     "report": "benchgen report runs=1,2,3",
     "loop": "benchgen loop experiment=solar_system confirm=yes",
+    "chat": "benchgen chat",
 }
 """A line to begin with, where the usage alone is none."""
