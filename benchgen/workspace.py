@@ -166,8 +166,14 @@ class Workspace:
 
         With `repeats` each is asked so often, drawn as `sampling` or the benchmark says.
         """
-        run = running.begin(
-            self.place, benchmark, model, limit=limit, seed=seed, repeats=repeats, sampling=sampling
+        run = self.begin_run(
+            benchmark,
+            model,
+            limit=limit,
+            seed=seed,
+            repeats=repeats,
+            sampling=sampling,
+            hardware=hardware,
         )
         return running.resume(self.place, run, hardware=hardware, progress=progress)
 
@@ -190,6 +196,33 @@ class Workspace:
     def get_run(self, id: int) -> Run:
         """The run with this id."""
         return Run.of(self.place, id)
+    def begin_run(  # noqa: PLR0913 - as `run`, keywords only
+        self,
+        benchmark: Benchmark | int,
+        model: str | Model | config.ModelConfig,
+        *,
+        limit: int | None = None,
+        seed: int = 0,
+        repeats: int = 1,
+        sampling: runner.Sampling | None = None,
+        hardware: config.HardwareConfig | None = None,
+    ) -> Run:
+        """A run as `run` would make it, recorded and not yet begun."""
+        return running.begin(
+            self.place,
+            benchmark,
+            model,
+            limit=limit,
+            seed=seed,
+            repeats=repeats,
+            sampling=sampling,
+            hardware=hardware,
+        )
+
+    def run_in_background(self, run: Run | int) -> Run:
+        """The run, handed to a process of its own that asks all that is left; `status` and `resume` work as ever."""
+        return running.go_on_in_background(self.place, run)
+
 
     def preflight(  # noqa: PLR0913 - what a sampling pass is, keywords only
         self,

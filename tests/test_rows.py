@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,15 @@ import pytest
 
 from benchgen.benchmark.prompts import render, worked_answer
 from benchgen.errors import DataError, InputError, NotFound
-from benchgen.rundata.rows import FORMATS, RunData, rows_from_file, rows_from_runs
+from benchgen.rundata import rows
+from benchgen.rundata.rows import (
+    FORMATS,
+    MAX_BYTES,
+    SMALL,
+    RunData,
+    rows_from_file,
+    rows_from_runs,
+)
 from benchgen.types import Evaluation, Question, Trace
 
 EVALUATION = Evaluation(options="names")
@@ -263,6 +272,45 @@ def test_a_broken_line_is_named_by_its_number(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text('{"prompt": "a", "completion": "b"}\n{"prompt": \n')
     with pytest.raises(DataError, match="line 2"):
         rows_from_file(tmp_path / "rows.jsonl")
+
+
+def test_a_pipe_is_refused_and_never_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "rows.jsonl")
+    with pytest.raises(DataError, match="a pipe, and a file is needed"):
+        rows_from_file(tmp_path / "rows.jsonl")
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"rows{suffix}"
+    with path.open("wb") as file:
+        file.truncate(MAX_BYTES + 1)
+    with pytest.raises(DataError, match="too large"):
+        rows_from_file(path)
+
+
+def test_what_unpacks_to_more_than_its_reader_may_use_ends_that_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few kilobytes of parquet that hold megabytes of one letter, and a reader who may use one of them."""
+    path = tmp_path / "rows.parquet"
+    pl.DataFrame({"prompt": ["b"] * 8, "completion": ["a" * 2**20] * 8}).write_parquet(path)
+    assert path.stat().st_size < 2**20
+    assert len(rows_from_file(path)) == 8
+    monkeypatch.setattr(rows, "LIMITS", replace(rows.LIMITS, output=2**20))
+    with pytest.raises(DataError, match=r"rows.parquet: it unpacks to more than 1 MiB"):
+        rows_from_file(path)
+
+
+def test_a_large_file_is_read_like_a_small_one(tmp_path: Path) -> None:
+    row = {"prompt": "a\u2028b" * 20, "completion": "c\nd"}
+    for suffix, count in ((".jsonl", 3), (".jsonl", 20_000)):
+        path = tmp_path / f"{count}{suffix}"
+        path.write_text((json.dumps(row) + "\n") * count)
+    small, large = (rows_from_file(tmp_path / f"{n}.jsonl") for n in (3, 20_000))
+    assert (tmp_path / "20000.jsonl").stat().st_size > SMALL
+    assert large[:3] == small
+    assert len(large) == 20_000
 
 
 def test_no_file_and_a_folder(tmp_path: Path) -> None:

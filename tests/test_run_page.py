@@ -20,8 +20,10 @@ import pytest
 from benchgen.compare import markup
 from benchgen.compare.browse import MAX_BYTES, ROW_LIMIT, browser, harmless
 from benchgen.compare.markup import script
+from benchgen.compare.paired import compare_runs
 from benchgen.compare.runpage import run_page
 from benchgen.compare.views import RunView
+from benchgen.run.metrics import summary
 from benchgen.types import Question, Trace
 from tests.pages import HOSTILE, run_of
 
@@ -40,6 +42,21 @@ def words_of(html: str) -> str:
     """The page's visible words without the script's data."""
     html = re.sub(r"<(script|style|noscript).*?</\1>", " ", html, flags=re.DOTALL)
     return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def test_what_is_drawn_is_drawn_with_the_runs_own_seed() -> None:
+    """The stored figures of a run, its page and its row of a comparison say the same."""
+    once = run_of(60)
+    again = [
+        replace(t, repeat=1, correct=None if t.correct is None else bool(i % 2))
+        for i, t in enumerate(once.traces)
+    ]
+    view = replace(once, traces=(*once.traces, *again), settings={"seed": 7})
+    stored = summary(view.verdicts, view.questions, 7)
+    assert stored["ci"] != summary(view.verdicts, view.questions, 0)["ci"]
+    assert view.figures == stored
+    [row] = compare_runs([view]).rows
+    assert list(row.ci) == list(stored["ci"])
 
 
 @pytest.mark.slow

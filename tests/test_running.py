@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import multiprocessing
 import os
 import shutil
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from benchgen import config
+from benchgen import cli, config
 from benchgen.errors import InputError, ModelError, StateError
 from benchgen.models.device import processor
 from benchgen.records import Benchmark
@@ -84,6 +85,53 @@ def test_what_cannot_be_drawn_so_is_refused_and_nothing_recorded(
     with pytest.raises(InputError, match=said):
         ws.run(bench, "reference", **settings)
     assert ws.runs().height == 0
+
+
+@pytest.mark.parametrize(
+    ("hardware", "said"),
+    [
+        ({"batch_rows": 0}, "hardware.batch_rows=0"),
+        ({"threads": 0}, "hardware.threads=0"),
+        ({"threads": -2}, "hardware.threads=-2"),
+        ({"dtype": "int4"}, "hardware.dtype=int4"),
+        ({"device": "tpu"}, "hardware.device=tpu"),
+    ],
+    ids=str,
+)
+def test_hardware_that_no_machine_is_leaves_no_record(
+    ws: Workspace, base_folder: Path, hardware: dict[str, Any], said: str
+) -> None:
+    bench, wrong = published(ws), config.HardwareConfig(**hardware)
+    for model in (str(base_folder), "reference"):
+        with pytest.raises(InputError, match=said) as failed:
+            ws.run(bench, model, hardware=wrong)
+        assert "\n" not in failed.value.message
+    assert ws.runs().height == 0
+    run = running.begin(ws.place, bench, "reference")
+    with pytest.raises(InputError, match=said):
+        ws.resume_run(run, hardware=wrong)
+    assert run.row.state == "running"  # as it was: not failed by a slip of the keyboard
+    [(key, value)] = hardware.items()
+    told = [f"workspace={ws.path}", f"hardware.{key}={value}"]
+    assert cli.run(["run", "benchmark_id=1", "model=reference", *told]) == 2
+    assert ws.runs().height == 1
+
+
+def test_replies_as_long_as_the_whole_context_are_refused(ws: Workspace, base_folder: Path) -> None:
+    """No question would fit before them, and all would be unmeasured."""
+    told = json.loads((base_folder / "config.json").read_text())
+    (base_folder / "config.json").write_text(json.dumps({**told, "max_position_embeddings": 256}))
+    bench = published(ws)
+    with pytest.raises(InputError, match=r"tiny-base holds 256 tokens.*max_new_tokens=128"):
+        ws.run(bench, str(base_folder), sampling=Sampling(max_new_tokens=256))
+    long = published(ws, max_new_tokens=300)
+    with pytest.raises(InputError, match="the benchmark's max_new_tokens=300"):
+        ws.run(long, str(base_folder))
+    with pytest.raises(InputError, match="holds 8192 tokens"):
+        ws.run(bench, "smollm2_135m", sampling=Sampling(max_new_tokens=9000))
+    assert ws.runs().height == 0
+    running.begin(ws.place, long, str(base_folder), sampling=Sampling(max_new_tokens=100))
+    running.begin(ws.place, long, "reference")  # which has no context
 
 
 def test_a_finished_run_asks_again_what_got_no_reply_when_told(ws: Workspace) -> None:

@@ -56,6 +56,7 @@ def test_a_row_joins_question_and_trace_by_key() -> None:
         "repeat": 0,
         "value": None,
         "strict": None,
+        "held_out": False,
     }
     assert table["target"].to_list()[1] == "Galileo"
     assert table["correct"].to_list() == [True, False, None]

@@ -106,7 +106,7 @@ def _common_keys(group: Sequence[RunView]) -> tuple[str, ...]:
 
 def _row(run: RunView, part: str, keys: Iterable[str]) -> ScoreRow:
     wanted = set(keys)
-    figures = summary([t for t in run.verdicts if t.key in wanted], run.questions)
+    figures = summary([t for t in run.verdicts if t.key in wanted], run.questions, run.seed)
     trained_on = len(wanted & run.seen)
     return ScoreRow(
         run_id=run.run_id,

@@ -38,6 +38,11 @@ class RunView:
     version_of: int | None = None
     """The benchmark that this run's one is a changed copy of."""
 
+    @property
+    def seed(self) -> int:
+        """Of the run: its bootstraps are drawn with it wherever they are shown."""
+        return int(self.settings.get("seed") or 0)
+
     @cached_property
     def verdicts(self) -> list[Trace]:
         """The traces without their texts."""
@@ -46,7 +51,7 @@ class RunView:
     @cached_property
     def figures(self) -> dict[str, Any]:
         """`metrics.summary` of the run."""
-        return summary(self.verdicts, self.questions)
+        return summary(self.verdicts, self.questions, self.seed)
 
     @property
     def is_reference(self) -> bool:

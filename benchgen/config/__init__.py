@@ -11,7 +11,7 @@ from benchgen.config.composing import (
     register,
     validate,
 )
-from benchgen.config.machine import cache_folder, user_name
+from benchgen.config.machine import cache_folder, check_hardware, user_name
 from benchgen.config.messages import explain
 from benchgen.config.schema import (
     AgentConfig,
@@ -53,6 +53,7 @@ __all__ = [
     "TrackerConfig",
     "TrainerConfig",
     "cache_folder",
+    "check_hardware",
     "compose",
     "explain",
     "load",

@@ -13,6 +13,7 @@ import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_origin
 
+from benchgen.config.machine import check_hardware
 from benchgen.config.messages import check_option, explain
 from benchgen.config.schema import BenchmarkConfig, Config, ModelConfig, RecipeConfig
 from benchgen.config.settings import kind_of, root
@@ -104,6 +105,7 @@ def validate(tree: DictConfig) -> Config:
         raise explain(error) from error
     assert isinstance(config, Config)
     _check_model(config.model)
+    check_hardware(config.hardware)
     return config
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from benchgen.config.schema import Config
+from benchgen.config.schema import Config, HardwareConfig
+from benchgen.errors import ConfigError
+
+DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 
 def user_name(config: Config | None = None) -> str:
@@ -13,6 +16,26 @@ def user_name(config: Config | None = None) -> str:
     if config is not None and config.user:
         return config.user
     return os.environ.get("USER") or os.environ.get("LOGNAME") or "unknown"
+
+
+def check_hardware(hardware: HardwareConfig) -> None:
+    """Nothing; ConfigError for a value that would fit no machine."""
+    if hardware.dtype not in DTYPES:
+        raise ConfigError(
+            f"hardware.dtype={hardware.dtype} is not known",
+            got=hardware.dtype,
+            allowed=DTYPES,
+            next="hardware.dtype=auto takes the fastest that is safe",
+        )
+    for name in ("threads", "batch_rows"):
+        value = getattr(hardware, name)
+        if value is not None and value < 1:
+            raise ConfigError(
+                f"hardware.{name}={value} cannot be computed with",
+                got=value,
+                allowed="1 or more, or null for what is found fastest",
+                next=f"leave hardware.{name} out",
+            )
 
 
 def cache_folder() -> Path:

@@ -25,7 +25,7 @@ from benchgen.models.embedded import (
 from benchgen.models.mock import FixedModel
 from benchgen.models.names import WHOLE, downloaded, match, snapshot
 from benchgen.models.reference import ReferenceModel
-from benchgen.store import ModelRow, Store, file_sha256
+from benchgen.store import ModelRow, Store, file_sha256, read_json
 from benchgen.types import Model
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchgen.config import HardwareConfig, RecipeConfig
+from benchgen.config import HardwareConfig, RecipeConfig, check_hardware
 from benchgen.errors import ConfigError, DataError, StoreError
 from benchgen.models.device import GIB, Device, detect, memory, processor
 from benchgen.plan.memory import OPTIMISERS, MemorySettings, ModelShape, estimate_memory
@@ -162,6 +162,7 @@ def make_plan(ask: Ask, base: Base, rows: Sequence[TrainingRow]) -> Plan:
 
 def choose_device(hardware: HardwareConfig) -> Device:
     """The device that the config means on this machine."""
+    check_hardware(hardware)
     found = detect()
     if hardware.device not in ("auto", found.kind, "cpu"):
         raise ConfigError(
@@ -169,13 +170,6 @@ def choose_device(hardware: HardwareConfig) -> Device:
             got=hardware.device,
             allowed=sorted({"auto", "cpu", found.kind}),
             next="hardware.device=auto takes the fastest there is; benchgen doctor shows what",
-        )
-    if hardware.dtype not in ("auto", *FLOPS):
-        raise ConfigError(
-            f"hardware.dtype={hardware.dtype} is not known",
-            got=hardware.dtype,
-            allowed=["auto", *FLOPS],
-            next="hardware.dtype=auto takes the fastest that is safe",
         )
     if hardware.device == "cpu":
         found = processor()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,12 +13,29 @@ from typing import Any, TypeGuard
 
 import polars as pl
 
+from benchgen.benchmark import bounded
+from benchgen.benchmark.exchange.folder import open_plain
 from benchgen.benchmark.prompts import worked_answer
 from benchgen.errors import DataError, NotFound
 from benchgen.rundata.select import check_mode, chosen
 from benchgen.types import Evaluation, Message, Question, Record, Trace, sha256
 
-SHAPES = "prompt + completion, or messages (role and content) that end with the assistant's"
+SHAPES = (
+    "prompt + completion, instruction + input + output, or messages (role and content) that end with the "
+    "assistant's"
+)
+ROLES = {
+    "system": "system",
+    "human": "user",
+    "user": "user",
+    "gpt": "assistant",
+    "assistant": "assistant",
+}
+"""Who speaks in `conversations` -> the role of a chat."""
+
+MAX_BYTES, SMALL = 256 * 2**20, 2**20
+"""Of a file of rows; text of at most SMALL is read without a process of its own."""
+LIMITS = bounded.Limits(memory=4 * 2**30, seconds=120, output=2**30)
 
 
 @dataclass(frozen=True)
@@ -139,12 +158,37 @@ def rows_from_file(path: Path) -> list[TrainingRow]:
     """Rows of a JSONL, JSON, CSV or Parquet file; DataError names the row that cannot be used."""
     if not path.exists():
         raise NotFound(f"there is no file {path}", got=str(path), next="dataset=FILE")
-    reader = FORMATS.get(path.suffix.lower())
-    if reader is None:
+    if path.suffix.lower() not in FORMATS:
         raise DataError(f"{path} is not a dataset file", got=path.suffix, allowed=sorted(FORMATS))
+    rows = [_row(record, number, path) for number, record in _records(path)]
+    if not rows:
+        raise DataError(f"{path} holds no rows", got=0, allowed="at least 1 row of " + SHAPES)
+    return rows
+
+
+def _records(path: Path) -> Iterator[tuple[int, Any]]:
+    """(number, record) of each row; what is packed, or not small, is read in a process with limits."""
+    told = {"path": str(path), "ending": path.suffix.lower()}
+    with open_plain(path, MAX_BYTES, str(path)) as file:
+        if told["ending"] != ".parquet" and os.fstat(file.fileno()).st_size <= SMALL:
+            lines = in_child(told, file.read(MAX_BYTES))
+        else:
+            work = f"{__name__}:{in_child.__name__}"
+            lines = bounded.call(work, told, file, str(path), LIMITS)
+    for line in lines.splitlines():
+        number, record = json.loads(line)
+        yield number, record
+
+
+def in_child(told: Mapping[str, Any], raw: bytes) -> bytes:
+    """The rows of a file with these bytes as JSON lines of [number, record]."""
     try:
-        records = list(reader(path))
-    except (pl.exceptions.PolarsError, OSError, ValueError, RecursionError) as error:
+        records = FORMATS[told["ending"]](raw)
+        return b"".join(json.dumps(row, default=str).encode() + b"\n" for row in records)
+    except (
+        *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
+        *(OSError, ValueError, RecursionError),
+    ) as error:
         raise DataError(
             f"{path} cannot be read as {path.suffix.lower()}: {error}",
             got=str(path),
@@ -156,9 +200,9 @@ def rows_from_file(path: Path) -> list[TrainingRow]:
     return rows
 
 
-def _jsonl(path: Path) -> Iterator[tuple[int, Any]]:
+def _jsonl(raw: bytes) -> Iterator[tuple[int, Any]]:
     """(line number, value): a row may have other fields than the one before it, unlike in a table."""
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1):
+    for number, line in enumerate(raw.decode("utf-8-sig").split("\n"), 1):
         if line.strip():
             try:
                 yield number, json.loads(line)
@@ -166,20 +210,20 @@ def _jsonl(path: Path) -> Iterator[tuple[int, Any]]:
                 raise ValueError(f"line {number}: {error}") from error
 
 
-def _json(path: Path) -> Iterator[tuple[int, Any]]:
-    value = json.loads(path.read_text(encoding="utf-8-sig"))
+def _json(raw: bytes) -> Iterator[tuple[int, Any]]:
+    value = json.loads(raw.decode("utf-8-sig"))
     if not isinstance(value, list):
         raise ValueError("it is not a list of rows")
     yield from enumerate(value, 1)
 
 
-def _csv(path: Path) -> Iterator[tuple[int, Any]]:
+def _csv(raw: bytes) -> Iterator[tuple[int, Any]]:
     """Every cell as text: an answer such as 007 stays what it is."""
-    yield from enumerate(pl.read_csv(path, infer_schema=False).to_dicts(), 1)
+    yield from enumerate(pl.read_csv(io.BytesIO(raw), infer_schema=False).to_dicts(), 1)
 
 
-def _parquet(path: Path) -> Iterator[tuple[int, Any]]:
-    yield from enumerate(pl.read_parquet(path).to_dicts(), 1)
+def _parquet(raw: bytes) -> Iterator[tuple[int, Any]]:
+    yield from enumerate(pl.read_parquet(io.BytesIO(raw)).to_dicts(), 1)
 
 
 FORMATS = {".jsonl": _jsonl, ".json": _json, ".csv": _csv, ".parquet": _parquet}

@@ -54,6 +54,7 @@ def sample(  # noqa: PLR0913 - what a sampling pass is, keywords only
         seed=seed,
         repeats=own.num_generations,
         sampling=_sampling(own),
+        hardware=hardware,
     )
     done = running.resume(place, run, hardware=hardware, progress=progress)
     return done, _looked_at(done, probes, frozenset())

@@ -13,6 +13,7 @@ from benchgen.compare.runpage import run_page
 from benchgen.errors import BenchgenError, InputError, StateError
 from benchgen.models import catalogue
 from benchgen.models.device import Device
+from benchgen.plan import planner
 from benchgen.records import PAGE, Benchmark, Model, Place, Run
 from benchgen.run import runner
 from benchgen.run.log import TraceLog
@@ -42,11 +43,15 @@ def begin(  # noqa: PLR0913 - what a run is, keywords only
     seed: int = 0,
     repeats: int = 1,
     sampling: runner.Sampling | None = None,
+    hardware: config.HardwareConfig | None = None,
 ) -> Run:
     """A run of the model on the published benchmark's first `limit` questions (all), recorded and not yet begun.
 
-    Each question is asked `repeats` times, which needs a temperature above 0.
+    Each question is asked `repeats` times, which needs a temperature above 0. What could not be asked, on
+    that `hardware` or at all, is refused before there is a record.
     """
+    if hardware is not None:
+        planner.choose_device(hardware)
     bench = Benchmark.of(place, benchmark)
     bench.check_whole()
     bench.check_published("runs")
@@ -63,6 +68,7 @@ def begin(  # noqa: PLR0913 - what a run is, keywords only
         place.allow("endpoint")
     drawn = sampling or runner.Sampling()
     _check_sampling(bench.evaluation, found, drawn, repeats)
+    _check_context(place, bench.evaluation, found, drawn)
     row = place.store.add(
         RunRow(
             owner=place.user,
@@ -110,6 +116,24 @@ def _check_sampling(
         )
 
 
+def _check_context(
+    place: Place, evaluation: Evaluation, model: ModelRow, drawn: runner.Sampling
+) -> None:
+    """InputError where a reply may be as long as all that the model can hold: no question would fit before it."""
+    longest = drawn.max_new_tokens or evaluation.max_new_tokens
+    context = catalogue.context(place.store, model, place.path)
+    if evaluation.method == "likelihood" or context is None or longest < context:
+        return
+    mine = "sampling.max_new_tokens" if drawn.max_new_tokens else "the benchmark's max_new_tokens"
+    raise InputError(
+        f"{mine}={longest} leaves no room for a question: {model.name} holds {context} tokens, question and "
+        "reply together",
+        got=longest,
+        allowed=f"less than {context}",
+        next=f"sampling.max_new_tokens={min(1024, context // 2)}",
+    )
+
+
 def entry(place: Place, option: config.ModelConfig) -> Model:
     """The catalogue's entry of a model config; an endpoint is stored under its name when first used."""
     if option.kind == "endpoint":
@@ -134,6 +158,8 @@ def resume(
     run = Run.of(place, run)
     if not _is_left(run, retry_errors):
         return run
+    if hardware is not None:  # before the run is taken up, and would count as failed
+        planner.choose_device(hardware)
     line = f"benchgen resume run_id={run.id}"
     with jobs.going_on(line), jobs.record_lock(run.folder), jobs.beating(run.folder):
         if not _is_left(run, retry_errors):  # by another process meanwhile
