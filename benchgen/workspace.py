@@ -35,22 +35,25 @@ from benchgen.store import Store
 class Workspace:
     """A folder of benchmarks, runs, models, plans and jobs; made when the first of them is."""
 
+    writer: str | None = None
+    """The model that writes questions for the agent; None = author.model of the config."""
+
     def __init__(
         self,
         path: str | Path | None = None,
         *,
         user: str | None = None,
         on_convert: Convert | None = None,
+        permissions: config.PermissionsConfig | None = None,
     ) -> None:
         """`path` as given, else BENCHGEN_WORKSPACE, else ./workspace.
 
-        permissions: config.PermissionsConfig | None = None,
         `on_convert(what, done, total)` is told how the embedded model's first conversion goes.
+        `permissions` are what the user may do, else those of conf/: what is not among them is refused
+        with NotAllowed, whichever front end asks.
         """
         found = path or os.environ.get("BENCHGEN_WORKSPACE") or "workspace"
         self.path = here(found)
-        `permissions` are what the user may do, else those of conf/: what is not among them is refused
-        with NotAllowed, whichever front end asks.
         self.user = user or config.user_name()
         self.store = Store(self.path / "benchgen.db")
         self.place = Place(self.path, self.store, self.user, on_convert, permissions=permissions)
@@ -193,9 +196,6 @@ class Workspace:
             self.place, run, hardware=hardware, progress=progress, retry_errors=retry_errors
         )
 
-    def get_run(self, id: int) -> Run:
-        """The run with this id."""
-        return Run.of(self.place, id)
     def begin_run(  # noqa: PLR0913 - as `run`, keywords only
         self,
         benchmark: Benchmark | int,
@@ -223,6 +223,9 @@ class Workspace:
         """The run, handed to a process of its own that asks all that is left; `status` and `resume` work as ever."""
         return running.go_on_in_background(self.place, run)
 
+    def get_run(self, id: int) -> Run:
+        """The run with this id."""
+        return Run.of(self.place, id)
 
     def preflight(  # noqa: PLR0913 - what a sampling pass is, keywords only
         self,

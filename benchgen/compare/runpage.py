@@ -44,6 +44,12 @@ def run_page(view: RunView) -> str:
     return to_html(Page(f"Run {view.run_id}", lines, parts))
 
 
+def waiting_page(run: int, model: str) -> str:
+    """The page of a run that has no score yet: what its link leads to until it ends."""
+    line = f"{model} is being asked. This page is written anew when the run ends."
+    return to_html(Page(f"Run {run}", [line], ()))
+
+
 def _more_words(figures: Mapping[str, Any]) -> Iterator[str]:
     """Sentences for what the first line leaves out: graded values, and questions that hang together."""
     graded = figures["graded"]

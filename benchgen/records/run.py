@@ -27,6 +27,9 @@ from benchgen.store import (
 )
 from benchgen.types import Question, Trace
 
+UNDER_WAY = ("queued", "running")
+"""A run that a process works on, or is to."""
+
 
 def processing(done: int, total: int) -> str:
     """How far a run is: `Processing: 10/100 (10%)`."""
@@ -49,9 +52,9 @@ class Run(Record):
 
     @property
     def state(self) -> str:
-        """running, finished, failed, or interrupted: its process is gone before it ended."""
+        """queued, running, finished, failed, or interrupted: its process is gone before it ended."""
         state = str(self.row.state)
-        if state == "running" and not jobs.alive(self.folder):
+        if state in UNDER_WAY and not jobs.alive(self.folder):
             return "interrupted"
         return state
 
@@ -155,7 +158,7 @@ class Run(Record):
                 got=state,
                 allowed=["finished"],
                 next=f"benchgen resume run_id={self.id}"
-                if state != "running"
+                if state not in UNDER_WAY
                 else f"benchgen status run_id={self.id}",
             )
 
@@ -175,7 +178,7 @@ class Run(Record):
         told["progress"] = processing(told["done"], told["asked"])
         if self.row.error:
             told["error"] = self.row.error
-        if state != "running":
+        if state not in UNDER_WAY:
             told["next"] = f"benchgen resume run_id={self.id}"
         return told
 

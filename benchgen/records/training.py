@@ -144,7 +144,7 @@ class Job(Record):
         # of two resumes at once only one finds the state as it was: a dead worker leaves `running`
         moved = "queued" if stored != "queued" else "running"
         self.place.store.change(JobRow, self.id, stored, state=moved, error="")
-        jobs.spawn(self.place.path, self.id, self.folder)
+        self.place.start(self.id, self.folder, "benchgen.worker")
         return self
 
     def stop(self) -> Job:

@@ -6,7 +6,7 @@ import io
 import json
 import os
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -63,6 +63,8 @@ class Chosen:
     rows: list[TrainingRow]
     replayed: int = 0
     """Rows that repeat what the model answered right."""
+    held_out: int = 0
+    """Questions of the runs that are marked as held out: no row asks one."""
 
 
 def rows_from_runs(
@@ -74,12 +76,11 @@ def rows_from_runs(
     seed: int = 0,
 ) -> Chosen:
     """distill: the right replies as given; failures: the worked answers of questions answered wrong.
-    held_out: int = 0
-    """Questions of the runs that are marked as held out: no row asks one."""
 
     The prompt is the one that was asked, so training and evaluation cannot differ. Of the right replies
     to a question the `per_question` shortest different ones are taken. With failures come right replies
     to other questions, drawn by `seed`, until they are the share `replay` of all rows, or all there are.
+    Questions that their benchmark holds out are left out and counted.
     """
     check_mode(mode)
     if mode == "all":
@@ -91,9 +92,10 @@ def rows_from_runs(
     held = list(runs)
     right = _right(held, per_question)
     rows = right if mode == "distill" else _worked(held)
-    Questions that their benchmark holds out are left out and counted.
+    out = {q.key for run in held for q in run.questions if q.held_out}
     if not rows:
         what = "right answers" if mode == "distill" else "wrong answers"
+        where = f" outside their {len(out)} held-out questions" if out else ""
         raise DataError(
             f"these runs hold no {what}{where}, so mode={mode} has nothing to train on",
             got=0,
@@ -112,10 +114,8 @@ def _shown(run: RunData, mode: str) -> Iterator[tuple[Question, Trace]]:
             yield question, trace
 
 
-    out = {q.key for run in held for q in run.questions if q.held_out}
 def _worked(runs: Sequence[RunData]) -> list[TrainingRow]:
     """The worked answer of each question answered wrong, once."""
-        where = f" outside their {len(out)} held-out questions" if out else ""
     rows: dict[tuple[str, str], TrainingRow] = {}
     for run in runs:
         for question, trace in _shown(run, "failures"):
@@ -190,14 +190,10 @@ def in_child(told: Mapping[str, Any], raw: bytes) -> bytes:
         *(OSError, ValueError, RecursionError),
     ) as error:
         raise DataError(
-            f"{path} cannot be read as {path.suffix.lower()}: {error}",
-            got=str(path),
+            f"{told['path']} cannot be read as {told['ending']}: {error}",
+            got=told["path"],
             allowed="rows of " + SHAPES,
         ) from error
-    rows = [_row(record, number, path) for number, record in records]
-    if not rows:
-        raise DataError(f"{path} holds no rows", got=0, allowed="at least 1 row of " + SHAPES)
-    return rows
 
 
 def _jsonl(raw: bytes) -> Iterator[tuple[int, Any]]:
@@ -232,10 +228,11 @@ FORMATS = {".jsonl": _jsonl, ".json": _json, ".csv": _csv, ".parquet": _parquet}
 def _row(record: Any, number: int, path: Path) -> TrainingRow:
     messages: tuple[Message, ...] = ()
     completion = None
-    if isinstance(record, dict) and record.get("messages") is not None:
-        messages, completion = _split(record["messages"])
+    chat = _chat_of(record) if isinstance(record, dict) else None
+    if chat is not None:
+        messages, completion = _split(chat)
     elif isinstance(record, dict):
-        prompt, completion = record.get("prompt"), record.get("completion")
+        prompt, completion = _plain_pair(record)
         messages = ({"role": "user", "content": prompt},) if _filled(prompt) else ()
     if not messages or not _filled(completion):
         raise DataError(
@@ -247,6 +244,24 @@ def _row(record: Any, number: int, path: Path) -> TrainingRow:
         )
     key = sha256([list(messages), completion])[:16]
     return TrainingRow(key, messages, completion.strip())
+
+
+def _plain_pair(record: Mapping[str, Any]) -> tuple[Any, Any]:
+    """(prompt, answer) of prompt + completion, or of instruction + input + output."""
+    if record.get("instruction") is None:
+        return record.get("prompt"), record.get("completion")
+    more = record.get("input")
+    parts = [record["instruction"], *([more] if more else [])]
+    return ("\n\n".join(parts) if all(map(_filled, parts)) else None), record.get("output")
+
+
+def _chat_of(record: Mapping[str, Any]) -> Any:
+    """The messages of a row: as they are, or those of `conversations` with the names of a chat's roles."""
+    told = record.get("messages")
+    if told is not None or not isinstance(record.get("conversations"), list):
+        return told
+    turns = [turn if isinstance(turn, dict) else {} for turn in record["conversations"]]
+    return [{"role": ROLES.get(str(t.get("from"))), "content": t.get("value")} for t in turns]
 
 
 def _filled(text: Any) -> TypeGuard[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from benchgen import config, jobs, tracking
+from benchgen import config, tracking
 from benchgen.errors import ConfigError, StateError
 from benchgen.models import catalogue
 from benchgen.models.fingerprint import weights_fingerprint
@@ -25,7 +25,7 @@ from benchgen.rundata.rows import (
     rows_from_file,
     rows_from_runs,
 )
-from benchgen.stages import held_out, parents
+from benchgen.stages import datasets, held_out, parents
 from benchgen.stages.advice import advice, overlaps, parameters
 from benchgen.store import JobRow, ModelRow, PlanRow, write_json, write_jsonl
 from benchgen.types import Plan, sha256
@@ -93,7 +93,7 @@ def plan(place: Place, wanted: Wanted) -> PlanRecord:
                 + ("run_id=1 mode=failures" if goes_on else "recipe=from_run"),
             )
         runs = []
-        read = rows_from_file(Path(wanted.dataset))
+        read = rows_from_file(datasets.file_of(place, wanted.dataset))
         rows, seen, source = Chosen(read), frozenset[str](), str(wanted.dataset)
         ids = ()
     if base_model is None:
@@ -149,7 +149,7 @@ def confirm(place: Place, plan: PlanRecord | int, answer: str) -> Job:
         )
     job = Job(place, gate.decide(place.store, id, answer, place.user).id)
     write_json(job.folder / "plan.json", {"hash": row.hash, **row.plan})
-    jobs.spawn(place.path, job.id, job.folder)
+    place.start(job.id, job.folder, "benchgen.worker")
     return job
 
 

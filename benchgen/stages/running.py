@@ -9,7 +9,7 @@ from typing import Any
 
 from benchgen import config, jobs
 from benchgen.benchmark.prompts import worked_answer
-from benchgen.compare.runpage import run_page
+from benchgen.compare.runpage import run_page, waiting_page
 from benchgen.errors import BenchgenError, InputError, StateError
 from benchgen.models import catalogue
 from benchgen.models.device import Device
@@ -173,7 +173,29 @@ def resume(
         except Exception as error:
             _stopped(place, run, error)
             raise
-        _finish(place, run, traces, run.row.seconds + time.monotonic() - started)
+        finish(place, run, traces, run.row.seconds + time.monotonic() - started)
+    return run
+
+
+def go_on_in_background(place: Place, run: Run | int) -> Run:
+    """The run, handed to a process of its own that asks all that is left; itself where nothing is.
+
+    It is `queued` until that process has the device. Killed at any moment, it is interrupted, and this or
+    `resume` goes on with it.
+    """
+    run = Run.of(place, run)
+    if run.row.state == "finished":
+        return run
+    if jobs.alive(run.folder):
+        raise StateError(
+            f"run {run.id} is under way already",
+            got=run.state,
+            next=f"benchgen status run_id={run.id}",
+        )
+    place.store.change(RunRow, run.id, state="queued", error="")
+    if not (run.folder / PAGE).exists():
+        write_atomic(run.folder / PAGE, waiting_page(run.id, run.model.row.name))
+    place.start(run.id, run.folder, "benchgen.asker")
     return run
 
 
@@ -197,7 +219,7 @@ def _stopped(place: Place, run: Run, error: Exception) -> None:
     with suppress(BenchgenError, OSError):
         traces = _kept(run)
         if run.row.traces_sha256 and not _is_missing(run, traces, False):
-            _finish(place, run, traces, run.row.seconds)
+            finish(place, run, traces, run.row.seconds)
             return
     place.store.change(RunRow, run.id, state="failed", error=told)
 
@@ -272,7 +294,8 @@ def _cost(spec: dict[str, Any], tokens_in: int, tokens_out: int) -> float | None
     return float(tokens_in * asked + tokens_out * said) / 1e6
 
 
-def _finish(place: Place, run: Run, traces: TraceLog, seconds: float) -> None:
+def finish(place: Place, run: Run, traces: TraceLog, seconds: float) -> None:
+    """The run's figures, table and page from its traces; finished from now on."""
     result = summary(traces, run.questions, run.row.settings["seed"])
     result["cost"] = _cost(run.model.row.spec, result["tokens_in"], result["tokens_out"])
     write_parquet(traces, run.folder / "traces.parquet")

@@ -139,7 +139,7 @@ def go_on_in_background(place: Place, write: Write | int) -> Write:
     write = Write.of(place, write)
     if jobs.alive(write.folder):
         raise StateError(f"write {write.id} is being written already", got=write.state)
-    jobs.spawn(place.path, write.id, write.folder, "benchgen.writer")
+    place.start(write.id, write.folder, "benchgen.writer")
     return write
 
 

@@ -67,7 +67,7 @@ class ModelRow(_Owned, Base):
 
 
 class RunRow(_Owned, Base):
-    """One model on one benchmark: running, finished or failed."""
+    """One model on one benchmark: queued (in a process of its own), running, finished or failed."""
 
     __tablename__ = "runs"
     benchmark_id: Mapped[int] = mapped_column(sa.ForeignKey("benchmarks.id"))
