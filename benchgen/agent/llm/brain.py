@@ -59,12 +59,13 @@ class ModelBrain:
         if HIDDEN in text or holds_secret(text) or read_so.intent == "refuse_secret":
             return acting.answer(Wish("refuse_secret"), do(Wish("refuse_secret")))
         said = [*(one.text for one in self._past), text]
-        work = Work(do, Meant(text, said, read_so, situation), self._offered, self._limits)
+        meant = Meant(f"{turn.asked} {text}".strip(), said, read_so, situation)
+        work = Work(do, meant, self._offered, self._limits)
         end = self._talk(talk.opening(text, situation, self._past), work, scrub, turn)
         found = self._answer(work, end, read_so)
         found = replace(found, text=scrub.text(found.text))
         shown = talk.without_links(found.text, found.links)
-        self._past = [*self._past, Said(text, shown)][-talk.MAX_TURNS :]
+        self._past = [*self._past, Said(text[: talk.MAX_TEXT], shown)][-talk.MAX_TURNS :]
         return found
 
     def _talk(self, messages: list[Message], work: Work, scrub: Scrubber, turn: Turn) -> _End:

@@ -43,6 +43,13 @@ MAX_RUNS = 8
 MAX_ARGUMENT = 300
 NAMED = ("path", "dataset", "model", "models", "base_model", "model_candidates")
 """Arguments that make something be read or loaded."""
+COUNTS = ("n", "limit", "repeats", "max_steps", "epochs")
+"""What decides how much a wish costs: as the rules read it, in words too."""
+LITERAL = (
+    *("benchmark", "run", "job", "seed", "rows", "lines", "n_options", "learning_rate", "rank"),
+    *("alpha", "batch_size", "num_generations", "temperature", "max_tokens", "max_length"),
+)
+"""Numbers that are taken as they stand where the message has them in digits."""
 
 _WORDS = {
     # A run: as a verb only, since `run 1081` and `the last run` are things.
@@ -78,6 +85,7 @@ class Meant:
         self._situation = situation
         self._said = "\n".join(said)
         self._text = text
+        self._reading = reading
         self.effects = _effects(text, reading, situation)
         self.runs = _runs(text, reading, situation)
         """Runs that may still be started."""
@@ -102,6 +110,31 @@ class Meant:
             for value in _texts(wish.arguments.get(name)):
                 self._check_named(name, value)
         _check_name(wish.arguments.get("name"))
+        table = wish.arguments.get("table")
+        if isinstance(table, str) and _squeezed(table) not in _squeezed(self._said):
+            raise InputError(
+                "that table is not what the person pasted",
+                next="copy it unchanged, all of its lines and no other",
+            )
+
+    def literal(self, wish: Wish) -> Wish:
+        """The wish with the counts and ids that the person gave; InputError where it has others."""
+        if wish.intent != self._reading.intent:
+            return wish
+        given = self._reading.arguments
+        said = {
+            name: given[name]
+            for name in (*COUNTS, *LITERAL)
+            if name in given and (name in COUNTS or _in_digits(given[name], self._text))
+        }
+        for name, value in said.items():
+            if name in wish.arguments and wish.arguments[name] != value:
+                raise InputError(
+                    f"the person's message says {name}={value}",
+                    got=str(wish.arguments[name])[:MAX_ARGUMENT],
+                    next="use what the person said",
+                )
+        return Wish(wish.intent, {**wish.arguments, **said})
 
     def count(self, wish: Wish) -> None:
         """None. The wish was carried out: its runs are begun."""
@@ -119,11 +152,13 @@ class Meant:
 
     def _known(self, name: str) -> frozenset[str]:
         """Names that stand in the workspace's own records; a file is not known, its name must be said."""
+        said = self._said.casefold()
+        files = frozenset(file for file in self._situation.files if _hinted(file, said))
         if name == "path":
-            said = self._said.casefold()
-            return frozenset(file for file in self._situation.files if _hinted(file, said))
-        models = {model.name for model in self._situation.models}
-        return frozenset(models | set(self._situation.datasets))
+            return files
+        if name == "dataset":
+            return files | set(self._situation.datasets)
+        return frozenset(model.name for model in self._situation.models)
 
 
 def stands_in(value: str, text: str) -> bool:
@@ -179,6 +214,16 @@ def _texts(value: Any) -> list[str]:
     return (
         [one for one in value if isinstance(one, str)] if isinstance(value, (list, tuple)) else []
     )
+
+
+def _in_digits(value: Any, text: str) -> bool:
+    """Whether a number stands in the text as one of its own."""
+    numbers = (float(found) for found in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])", text))
+    return isinstance(value, (int, float)) and float(value) in numbers
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _check_name(name: Any) -> None:

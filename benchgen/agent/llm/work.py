@@ -73,12 +73,13 @@ class Work:
     def _result(self, call: Call) -> Message:
         try:
             wish = self.offered.wish(call)
+            wish = self.meant.literal(wish)
             self._check_new(wish)
             self.meant.check(wish)
         except InputError as error:
             self._faults += 1
             if self._faults >= self.limits.faults:
-                self._end(f"{self._faults} of its calls could not be carried out; {error.message}")
+                self._end(f"{self._faults} of its calls could not be carried out; {error.what}")
             return talk.fault(call, error.message)
         outcome = self.do(wish)
         self.done.append((wish, outcome))
