@@ -26,7 +26,7 @@ from benchgen.benchmark.bundle import Bundle, packed_program
 from benchgen.benchmark.exchange.formats import FORMATS, read_any, write_as
 from benchgen.benchmark.exchange.inspect_log import RunLog, write_inspect_log
 from benchgen.benchmark.prompts import render
-from benchgen.run.runner import scored, trace_of
+from benchgen.run.runner import Task, scored, trace_of
 from benchgen.types import KINDS, LETTERS, Evaluation, Question, Reply, Request
 
 HERE = Path(__file__).parent
@@ -197,7 +197,7 @@ def main() -> None:
             c.question,
             Request(render(c.question, EVALUATION)),
             Reply(c.reply, c.finish, tokens_in=10, tokens_out=5, seconds=0.1),
-            score,
+            Task((c.question,), EVALUATION, score),
         )
         for c in cases
     )
