@@ -36,7 +36,8 @@ XSS = (
 )
 OURS = frozenset(
     "div p b span code pre ol ul li table thead tbody tr th td caption details summary a br hr del strong em "  # noqa: SIM905
-    "blockquote progress style figure figcaption svg rect circle g path defs use clippath text title".split()
+    "blockquote progress style figure figcaption svg rect circle g path defs use clippath text tspan title "
+    "metadata rdf:rdf cc:work cc:agent dc:title dc:type dc:format dc:creator".split()
 )
 """The elements that our own pages are made of."""
 

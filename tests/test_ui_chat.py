@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchgen.agent.situation import Waiting
-from benchgen.ui import chat, confirm, parts, render
+from benchgen.ui import confirm, parts
 from benchgen.ui.chat import Box, ChatPanel
 from tests.hostile import XSS, active
 from tests.talker import Talker
@@ -98,9 +98,7 @@ def test_a_turn_is_shown_and_then_belongs_to_the_history(panel: ChatPanel, agent
 
 def test_what_happens_now_is_live_until_the_turn_ends(panel: ChatPanel, agent: Talker) -> None:
     assert panel.submit("wait")
-    soon(lambda: agent.state == "working")
-    panel.refresh()
-    assert panel._live
+    soon(lambda: box_of(panel) is panel._box and bool(panel._live))
     assert _composer(panel).widget.state == "working"
     panel.stop()
     soon(lambda: agent.state == "idle")
@@ -394,10 +392,12 @@ def test_a_closed_panel_listens_no_more(panel: ChatPanel, agent: Talker) -> None
 def test_the_time_left_is_told_from_the_speed_so_far(
     panel: ChatPanel, agent: Talker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    clock = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: clock)
     agent.tell("progress", record="job", id=2, done=10, total=80, words="")
     panel.refresh()
-    (event, since, first) = panel._bars["job", 2]
-    monkeypatch.setattr(time, "monotonic", lambda: since + 20)
-    assert chat._left({**event, "done": 20}, since, first) == pytest.approx(120)
-    assert chat._left(event, since, first) is None
-    assert render.progress_bar(event).text == "job 2: 10 of 80"
+    assert panel.transcript.text == "job 2: 10 of 80"
+    clock += 20
+    agent.tell("progress", record="job", id=2, done=20, total=80, words="")
+    panel.refresh()
+    assert panel.transcript.text == "job 2: 20 of 80, about 2 min left"

@@ -248,6 +248,30 @@ def loss_curve(rows: Sequence[Mapping[str, Any]]) -> Plot | None:
     return Plot("loss", title, alt, svg, _csv(("step", "loss"), points))
 
 
+def metric_curve(
+    rows: Sequence[Mapping[str, Any]], name: str, title: str, unit: str
+) -> Plot | None:
+    """A logged figure by step, such as the reward or a held-out score; None without two points."""
+    logged = ((r["step"], r[name]) for r in rows if "step" in r and r.get(name) is not None)
+    points = sorted((float(s), float(v)) for s, v in logged if math.isfinite(v))
+    if len(points) < 2:
+        return None
+    steps, values = zip(*points, strict=True)
+    with _style():
+        figure, axes = _canvas(2.4, left=0.75, right=0.3, top=0.25)
+        axes.spines["left"].set_visible(True)
+        axes.plot(steps, values, color=PALETTE[2], linewidth=1.6, marker="s", markersize=4)
+        axes.set_xlabel("optimiser step")
+        axes.set_ylabel(unit)
+        axes.grid(axis="y")
+        svg = _svg(figure, name)
+    alt = (
+        f"{title} over {len(points)} steps: {values[0]:.3f} at step {steps[0]:g}, {values[-1]:.3f} at "
+        f"step {steps[-1]:g}, highest {max(values):.3f}."
+    )
+    return Plot(name, title, alt, svg, _csv(("step", name), points))
+
+
 def answer_counts(traces: Iterable[Trace]) -> Counter[str]:
     """How many answers were right, wrong, not usable (by status) or not measured."""
 

@@ -30,8 +30,6 @@ INTERVAL_S = 0.1
 """Between two drawings."""
 CHOICES = 6
 """Buttons for numbered choices; the others are typed."""
-BARS = 3
-"""Bars of progress at once."""
 TAIL_TURNS = 5
 """What a page shows that was loaded again, below the outputs that no longer move."""
 
@@ -83,7 +81,8 @@ class ChatPanel:
         self._hidden = 0
         self._live: list[Event] = []
         self._sent: Future[Any] | None = None
-        self._bars: dict[tuple[Any, Any], tuple[Event, float, float]] = {}
+        self._since: dict[tuple[Any, Any], tuple[float, float]] = {}
+        self._left: dict[tuple[Any, Any], float] = {}
         self._box: Box | None = None
         self._handles: dict[str, Any] = {}
         self._drawn: dict[str, dict[str, str]] = {}
@@ -165,7 +164,7 @@ class ChatPanel:
         """The talk as it is shown: the history, then what happens now."""
         with self._lock:
             body = render.history(self._folded, self._hidden, self._file())
-            live = render.turn(self._live)
+            live = self._now()
         return render.Piece(
             Markup("\n").join((body.html, live.html)),
             "\n".join(filter(None, (body.text, live.text))),
@@ -230,10 +229,15 @@ class ChatPanel:
             self._progress(event)
 
     def _progress(self, event: Event) -> None:
-        key, done = (event.get("record"), event.get("id")), event.get("done") or 0
-        _, since, first = self._bars.pop(key, (event, time.monotonic(), done))
-        if done < (event.get("total") or 0):
-            self._bars[key] = (event, since, first)
+        """Work out how long a record may still take, at its speed since the panel first heard of it."""
+        key, done, total = render.record(event), event.get("done") or 0, event.get("total") or 0
+        since, first = self._since.setdefault(key, (time.monotonic(), done))
+        spent, moved = time.monotonic() - since, done - first
+        self._left.pop(key, None)
+        if moved > 0 and spent >= 1:
+            self._left[key] = spent / moved * (total - done)
+        if done >= total:
+            self._since.pop(key)
 
     def _fold(self) -> None:
         """Move what happened to the history."""
@@ -243,6 +247,9 @@ class ChatPanel:
             self._hidden += len(self._folded) - render.TURNS
             del self._folded[: -render.TURNS]
         self._live = []
+
+    def _now(self) -> render.Piece:
+        return render.turn(self._live, self._left)
 
     def _file(self) -> str:
         folder = getattr(self.agent, "folder", None)
@@ -280,16 +287,16 @@ class ChatPanel:
         past = render.history(self._folded, self._hidden, self._file())
         return {
             "history": render.transcript(past),
-            "live": render.transcript(render.turn(self._live), live=True),
+            "live": render.transcript(self._now(), live=True),
         }
 
     def _draw_box(self, box: Box) -> None:
-        box.status(self._status(), [render.progress_bar(e, _left(e, t, n)) for e, t, n in list(self._bars.values())[:BARS]])  # fmt: skip
+        box.status(self._status())
         box.composer.state(self._composer_state())
         box.slot(self._shown(), self._choices())
         if box.reloaded:
             recent = Markup("\n").join(p.html for p in self._folded[-TAIL_TURNS:])
-            box.composer.tail(_tail(recent, render.turn(self._live).html))
+            box.composer.tail(_tail(recent, self._now().html))
 
     def _status(self) -> str:
         if self._busy:
@@ -324,11 +331,11 @@ class ChatPanel:
 
     def _record(self, item: Waiting) -> PlanRecord | None:
         """The plan itself, where it is one of the workspace."""
-        ws, number = getattr(self.agent, "ws", None), item.label.lstrip("PM")
-        if ws is None or item.kind not in COSTLY or not number.isdigit():
+        ws, number = getattr(self.agent, "ws", None), item.told.get("record")
+        if ws is None or item.kind not in COSTLY or not isinstance(number, int):
             return None
         try:
-            return PlanRecord.of(ws.place, int(number))
+            return PlanRecord.of(ws.place, number)
         except NotFound:
             return None
 
@@ -340,7 +347,7 @@ class ChatPanel:
 
 
 class Box:
-    """The panel's widgets: the slot for what waits, the composer with Stop, status and progress."""
+    """The panel's widgets: the slot for what waits, the composer with Stop, and the status."""
 
     def __init__(self, panel: ChatPanel) -> None:
         self.panel = panel
@@ -355,11 +362,10 @@ class Box:
         self._slot = self.made.column()
         self.widget = self.made.column(self._slot, self._status, *self.composer.widgets)
 
-    def status(self, words: str, bars: list[render.Piece]) -> None:
-        """The state in words, told to screen readers, and the bars below it."""
+    def status(self, words: str) -> None:
+        """The state in words, told to screen readers."""
         head = Markup('<p class="state" role="status" aria-live="polite">{}</p>')
-        body = head.format(render.line(words)) + Markup("\n").join(bar.html for bar in bars)
-        value = str(render.styled(body))
+        value = str(render.styled(head.format(render.line(words))))
         if self._status.value != value:
             self._status.value = value
 
@@ -429,15 +435,6 @@ def _tail(past: Markup, live: Markup) -> str:
         'aria-label="The newest turns">{}{}</div>'
     )
     return str(render.styled(body.format(past, live)))
-
-
-def _left(event: Event, since: float, first: float) -> float | None:
-    """Seconds left at the speed so far; None before anything moved."""
-    moved = (event.get("done") or 0) - first
-    spent = time.monotonic() - since
-    if moved <= 0 or spent < 1:
-        return None
-    return float(spent / moved * ((event.get("total") or 0) - (event.get("done") or 0)))
 
 
 _OPEN: dict[str, ChatPanel] = {}

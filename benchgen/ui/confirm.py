@@ -27,6 +27,8 @@ RECIPES = {"lora": "lora", "from-run": "from_run", "grpo": "grpo", "continue": "
 WORDS = {"plan": WORD, "merge": WORD, "preview": "Create it", "batch": "continue"}
 """What confirms each kind of thing that waits; a question is answered by its options."""
 BUTTONS = {"plan": "Confirm", "merge": "Confirm", "preview": "Create it", "batch": "Continue"}
+UNTOLD = ("asked", "record", "write")
+"""What only the agent needs of what waits."""
 CANCEL = "cancel"
 """Any word but `yes` cancels a plan; this one says what is meant."""
 
@@ -88,7 +90,7 @@ def of_waiting(item: Waiting, record: PlanRecord | None = None) -> Shown:
             if hash in ("", shown.hash):
                 return replace(shown, label=item.label)
             mind = (f"plan {record.id} is another one now, with hash {shown.hash}", *mind)
-    rows = tables.flat({k: v for k, v in told.items() if k != "asked"})
+    rows = tables.flat({k: v for k, v in told.items() if k not in UNTOLD})
     settings = tuple(Setting(name, tables.plain(value)) for name, value in rows.items())
     return Shown(
         item.kind,
@@ -123,7 +125,7 @@ def html(shown: Shown, decision: str = "") -> Markup:
             Markup(", hash <code>{}</code>").format(render.line(shown.hash, 64)) if shown.hash else "",
         ),
         *(Markup('<p class="warning" role="note"><b>Mind:</b> {}</p>').format(render.text(w, 2_000)) for w in shown.warnings),
-        _table("What would run" if shown.cancels else "What waits", ("setting", "value", "changed"), map(_setting, shown.settings)),
+        _table("What would run" if shown.cancels else "What waits", ("setting", "value"), map(_setting, shown.settings)),
         _table("Estimates", ("estimate", "figure", "basis"), map(_estimate, shown.estimates)),
         Markup('<p class="state">{}</p>').format(render.line(decision or _waits(shown))),
     ]  # fmt: skip
@@ -135,7 +137,7 @@ def plain(shown: Shown, decision: str = "") -> str:
     head = render.plain_line(shown.title) + (f", hash {shown.hash}" if shown.hash else "")
     lines = [head, *(f"Mind: {w}" for w in shown.warnings)]
     for one in shown.settings:
-        usual = f" (changed, the recipe says {one.usual})" if one.usual else ""
+        usual = f" (changed: the recipe says {one.usual})" if one.usual else ""
         lines.append(f"  {one.name}: {one.value}{usual}")
     lines += [f"  estimated {name}: {figure} ({basis})" for name, figure, basis in shown.estimates]
     lines.append(decision or _waits(shown))
@@ -150,13 +152,11 @@ def _waits(shown: Shown) -> str:
 
 
 def _setting(one: Setting) -> tuple[Markup, ...]:
-    mark = Markup('<span class="changed">changed, the recipe says {}</span>')
-    name = one.name.replace("hyperparameters: ", "")
-    return (
-        render.line(name),
-        render.text(one.value, 500),
-        mark.format(render.line(one.usual, 100)) if one.usual else Markup(),
-    )
+    name, value = one.name.replace("hyperparameters: ", ""), render.text(one.value, 500)
+    if one.usual:
+        mark = Markup('<b class="changed">{} (changed: the recipe says {})</b>')
+        value = mark.format(value, render.line(one.usual, 100))
+    return render.line(name), value
 
 
 def _estimate(told: tuple[str, str, str]) -> tuple[Markup, ...]:
@@ -175,7 +175,7 @@ def _table(caption: str, head: tuple[str, ...], rows: Any) -> Markup:
         return Markup()
     names = Markup().join(Markup('<th scope="col">{}</th>').format(name) for name in head)
     return Markup(
-        '<div class="scroll" role="region" tabindex="0" aria-label="{0}"><table><caption>{0}</caption>'
+        '<div class="scroll asked" role="region" tabindex="0" aria-label="{0}"><table><caption>{0}</caption>'
         "<thead><tr>{1}</tr></thead><tbody>{2}</tbody></table></div>"
     ).format(caption, names, Markup("\n").join(lines))
 

@@ -119,11 +119,24 @@ def turns(events: Iterable[Event]) -> list[list[Event]]:
     return found
 
 
-def turn(events: Sequence[Event]) -> Piece:
-    """One turn: its events in their order, of each record's progress only the newest."""
-    newest = {_record(e): e for e in events if e.get("type") == "progress"}
-    kept = (e for e in events if e.get("type") != "progress" or newest[_record(e)] is e)
-    return _joined(map(piece, kept))
+def turn(events: Sequence[Event], left: Mapping[Any, float] | None = None) -> Piece:
+    """One turn: its events in their order, of each record's progress only the newest.
+
+    `left` are the seconds that a record may still take, by (record, id).
+    """
+    newest = {record(e): e for e in events if e.get("type") == "progress"}
+    shown = []
+    for event in events:
+        if event.get("type") != "progress":
+            shown.append(piece(event))
+        elif newest[record(event)] is event:
+            shown.append(progress_bar(event, (left or {}).get(record(event))))
+    return _joined(shown)
+
+
+def record(event: Event) -> tuple[Any, Any]:
+    """(record, id): what an event of progress is about."""
+    return event.get("record"), event.get("id")
 
 
 def history(shown: Sequence[Piece], hidden: int = 0, file: str = "") -> Piece:
@@ -176,7 +189,7 @@ def progress_bar(event: Event, left_s: float | None = None) -> Piece:
     bar = Markup('<progress max="{}" value="{}" aria-label="{}"></progress>').format(
         max(total, 1), min(done, total), line(name)
     )
-    html = Markup('<p class="progress">{} <span>{}</span></p>').format(bar, line(told))
+    html = Markup('<p class="far">{} <span>{}</span></p>').format(bar, line(told))
     return Piece(html, _plain(told, LINE_LIMIT))
 
 
@@ -247,10 +260,6 @@ def _earlier(count: int, file: str) -> Piece:
 def _joined(pieces: Iterable[Piece]) -> Piece:
     shown = [one for one in pieces if one]
     return Piece(Markup("\n").join(one.html for one in shown), "\n".join(one.text for one in shown))
-
-
-def _record(event: Event) -> tuple[Any, Any]:
-    return event.get("record"), event.get("id")
 
 
 def _page_name(path: str) -> str:
