@@ -1042,3 +1042,25 @@ def test_an_endpoint_that_this_user_may_not_ask_is_not_asked(session: Session) -
     reply = session.agent.send("what is the status of run 1080?")
     assert "no permission to ask a model behind an endpoint" in reply.text
     assert session.server.received == []
+
+
+def test_an_endpoint_that_takes_too_long_is_offline(session: Session) -> None:
+    brain = config.AgentConfig(name="llm", model="served", max_retries=0, timeout_s=0.3)
+    agent = Agent(session.agent.ws, brain)
+    session.script += [Answer(delay_s=10)]
+    began = time.monotonic()
+    assert "offline (timeout_" in agent.send("what is the status of run 1080?").text
+    assert time.monotonic() - began < 5
+
+
+def test_two_looks_at_once_are_both_answered(session: Session) -> None:
+    reply = session.says(
+        "status of runs 1080 and 1081",
+        calls(("run_status", {"run": 1080}), ("run_status", {"run": 1081})),
+        said("Both are done."),
+    )
+    assert reply.arguments["run"] == 1081
+    assert "Run 1080" in reply.text
+    assert "Run 1081" in reply.text
+    results = [m for m in session.server.received[-1].body["messages"] if m["role"] == "tool"]
+    assert len({m["tool_call_id"] for m in results}) == 2
