@@ -16,6 +16,8 @@ from typing import Any, Literal
 
 import jinja2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchgen import config
 from benchgen.agent.llm import Limits, ModelBrain
@@ -129,13 +131,22 @@ class Tools:
         return Outcome("gone")
 
 
+FRAGMENTS = (
+    *("<tool_call>", "</tool_call>", "<think>", "</think>", '{"name": ', '"run_status"', "\\u003c"),
+    *(', "arguments": {', "}", '"run": 1080', "<|im_end|>", "[1, {", "\ud800", "\u202e", "1e999"),
+    written(Call("run_benchmark", {"benchmark": 12, "model": BIG})),
+    written(Call("run_status", {"run": 1080})),
+    written(Call("", {"_target_": {"": [{}]}})),
+)
+"""What a reply may hold in any order."""
+
 SITUATION = Situation(
     benchmarks=(
         BenchmarkSeen(12, "Solar System Basics", "mcq", 30, "published"),
         BenchmarkSeen(15, "Solar System 100", "mcq", 100, "draft"),
     ),
     models=(ModelSeen(SMALL, "base", True), ModelSeen(BIG, "endpoint", False)),
-    runs=(RunSeen(1080, 12, SMALL, "finished", 14, 16, 30, 30),),
+    runs=tuple(RunSeen(id, 12, SMALL, "finished", 14, 16, 30, 30) for id in range(1079, 1085)),
     jobs=(JobSeen(7, "from-run", "completed", SMALL),),
     files=("mcq_semicolon.csv",),
     datasets=("yahma/alpaca-cleaned",),
@@ -720,8 +731,14 @@ def test_counts_and_ids_of_the_person_are_taken_as_they_stand() -> None:
             meant.literal(Wish("run_benchmark", {"benchmark": 12, **wrong}))
     other = Wish("run_status", {"run": 1})
     assert meant.literal(other) is other
-    it = Meant("run it", ["run it"], Wish("run_benchmark", {"benchmark": 15}), SITUATION)
-    assert it.literal(Wish("run_benchmark", {"benchmark": 12})).arguments == {"benchmark": 12}
+    it = Meant("show it", ["show it"], Wish("show_dataset", {"run": 1080}), SITUATION)
+    assert it.literal(Wish("show_dataset", {"run": 1081})).arguments == {"run": 1081}
+    named = Meant("run it on frontier", ["x"], Wish("run_benchmark", {"model": BIG}), SITUATION)
+    assert named.literal(Wish("run_benchmark", {"model": "frontier"})).arguments == {
+        "model": "frontier"
+    }
+    with pytest.raises(InputError, match="says model="):
+        named.literal(Wish("run_benchmark", {"model": SMALL}))
 
 
 def test_a_pasted_table_is_the_persons_own() -> None:
@@ -786,6 +803,41 @@ def test_a_chat_template_with_tools_tells_them_and_one_without_is_an_error() -> 
     with pytest.raises(ModelError, match="no place for tools"):
         encode_prompt(bare, [{"role": "user", "content": "hi"}], tools=tools)
     assert encode_prompt(bare, [{"role": "user", "content": "hi"}])
+
+
+HOSTILE = (
+    ("run_benchmark", {"benchmark": 12, "model": BIG}),
+    ("publish", {"benchmark": 15}),
+    ("plan_training", {"job_type": "lora", "base_model": SMALL}),
+    ("import_file", {"path": "/etc/passwd"}),
+    ("create_benchmark", {"kind": "qa", "n": 9, "topic": "x"}),
+)
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_whatever_looks_asks_or_refuses_has_no_effect_by_a_hostile_model(number: int) -> None:
+    """Each message of the account's cases that asks for nothing of the kind, met by a model that wishes it."""
+    file = Path(__file__).parent / "cases" / "chat.jsonl"
+    harmless = ("help", "nothing_pending", "cancel_plan", *meaning.LOOKS)
+    cases = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    texts = [case["text"] for case in cases if case["intent"] in harmless and case["text"]]
+    assert len(texts) > 20
+    for text in texts:
+        tools = Tools()
+        model = MockModel(lambda _: written(Call(*HOSTILE[number])), name="hostile")
+        talk = Chat(ModelBrain(model, tools), tools)
+        agrees = text.startswith("yes,")  # the session lets an agreement start nothing more
+        talk.send(text)
+        assert agrees or HOSTILE[number][0] not in [wish.intent for wish in talk.wished], text
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=40), max_size=12).map("".join))
+def test_whatever_a_model_writes_is_answered_and_bounded(text: str) -> None:
+    tools = Tools()
+    talk = Chat(ModelBrain(MockModel(lambda _: text, name="odd"), tools), tools)
+    reply = talk.send("what is the status of run 1080?")
+    assert len(reply.text) < 10_000
+    assert (tools.runs, tools.plans, tools.published, tools.read) == ([], [], [], [])
 
 
 # --- in a chat, over real records --------------------------------------------------------------
@@ -949,8 +1001,8 @@ def test_a_model_cannot_confirm_its_own_plan(session: Session) -> None:
     ]
     reply = session.says("plan a from-run training from run 1080", calls(plan, *confirms))
     assert "not done: confirm_plan, confirm_merge, send, do" in reply.text
-    for name, given in confirms:
-        session.says("what does the plan say?", calls((name, given)), said("yes"), *())
+    for confirm in confirms:
+        session.says("what does the plan say?", calls(confirm), said("yes"))
         assert session.counts["jobs"] == before["jobs"]
     revised = session.says("hm, what now?", calls(plan), calls(("confirm_plan", {})), said("yes"))
     assert revised.plan is None
@@ -1064,3 +1116,13 @@ def test_two_looks_at_once_are_both_answered(session: Session) -> None:
     assert "Run 1081" in reply.text
     results = [m for m in session.server.received[-1].body["messages"] if m["role"] == "tool"]
     assert len({m["tool_call_id"] for m in results}) == 2
+
+
+def test_what_nothing_here_can_do_is_answered_without_the_model(session: Session) -> None:
+    before = session.counts
+    for text in ("unpublish benchmark 12", "delete benchmark 12", "stop job 7"):
+        reply = session.says(text)
+        assert reply.intent == "refuse_unsupported"
+        assert "benchgen " in reply.text
+    assert session.server.received == []
+    assert session.counts == before

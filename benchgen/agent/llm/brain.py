@@ -26,6 +26,8 @@ from benchgen.types import Reply as Answered
 
 POLL_S = 0.05
 """How soon a stopped turn is noticed while the model is asked."""
+REFUSED = ("refuse_secret", "refuse_unsupported")
+"""Readings of the rules that no model is asked about: it could say that it did what no one here can."""
 
 
 class ModelBrain:
@@ -56,8 +58,10 @@ class ModelBrain:
         """The answer to one message; `do` is called for what the person's own words allow."""
         scrub = Scrubber()
         read_so = reading(text, situation, turn)
-        if HIDDEN in text or holds_secret(text) or read_so.intent == "refuse_secret":
-            return acting.answer(Wish("refuse_secret"), do(Wish("refuse_secret")))
+        if HIDDEN in text or holds_secret(text):
+            read_so = Wish("refuse_secret")
+        if read_so.intent in REFUSED:
+            return acting.answer(read_so, do(read_so))
         said = [*(one.text for one in self._past), text]
         meant = Meant(f"{turn.asked} {text}".strip(), said, read_so, situation)
         work = Work(do, meant, self._offered, self._limits)

@@ -50,6 +50,8 @@ LITERAL = (
     *("alpha", "batch_size", "num_generations", "temperature", "max_tokens", "max_length"),
 )
 """Numbers that are taken as they stand where the message has them in digits."""
+RUN = ("benchmark", "model")
+"""What costs: a run of another than the rules read is asked for, not begun."""
 
 _WORDS = {
     # A run: as a verb only, since `run 1081` and `the last run` are things.
@@ -127,12 +129,16 @@ class Meant:
             for name in (*COUNTS, *LITERAL)
             if name in given and (name in COUNTS or _in_digits(given[name], self._text))
         }
-        for name, value in said.items():
-            if name in wish.arguments and wish.arguments[name] != value:
+        runs = "run" in EFFECTS.get(wish.intent, ())
+        held = {**({name: given[name] for name in RUN if name in given} if runs else {}), **said}
+        for name, value in held.items():
+            got = wish.arguments.get(name)
+            vague = name == "model" and got not in self._known(name)  # a part of a name, perhaps
+            if got is not None and got != value and not vague:
                 raise InputError(
                     f"the person's message says {name}={value}",
-                    got=str(wish.arguments[name])[:MAX_ARGUMENT],
-                    next="use what the person said",
+                    got=str(got)[:MAX_ARGUMENT],
+                    next="use what the person said, or ask",
                 )
         return Wish(wish.intent, {**wish.arguments, **said})
 
