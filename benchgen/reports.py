@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchgen.compare.paired import compare_runs
-from benchgen.compare.report import ReportView, write_report
+from benchgen.compare.report import ReportView, Trained, write_report
 from benchgen.config import GrpoConfig
 from benchgen.models import catalogue
 from benchgen.models.device import detect
@@ -42,7 +42,8 @@ def build_report(
     views = tuple(r.view() for r in runs)
     comparison = compare_runs(views)
     spec = _spec(folder / "spec.json", title or _heading(runs), seconds)
-    job = _training_of(place, runs)
+    trainings = _trainings_of(place, runs)
+    job = trainings[0] if trainings else None
     trained: dict[str, Any] = {}
     if job is not None:
         plan = gate.load(place.store.get(PlanRow, job.row.plan_id))
@@ -53,6 +54,10 @@ def build_report(
             "actual": actual_of(job, plan),
             "curve": tuple(job.metrics()),
             "data": facts,
+            "others": tuple(
+                Trained(other.id, other.plan, actual_of(other, other.plan))
+                for other in trainings[1:]
+            ),
         }
     view = ReportView(
         title=spec["title"],
@@ -92,11 +97,10 @@ def _near_words(data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     )
 
 
-def _training_of(place: Place, runs: Sequence[Run]) -> Job | None:
-    """The newest job that made one of the runs' models."""
+def _trainings_of(place: Place, runs: Sequence[Run]) -> list[Job]:
+    """The jobs that made the runs' models, the newest first."""
     made = {catalogue.trained_by(place.store, r.model.row) for r in runs}
-    ids = sorted(id for id in made if id is not None)
-    return Job(place, ids[-1]) if ids else None
+    return [Job(place, id) for id in sorted((id for id in made if id is not None), reverse=True)]
 
 
 def _data_facts(place: Place, plan: Plan, runs: Sequence[Run]) -> tuple[dict[str, Any], ...]:

@@ -18,7 +18,7 @@ from benchgen.models import catalogue, quiet_libraries
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.plan import gate
 from benchgen.records import Job, PlanRecord
-from benchgen.stages import held_out, merging, publishing
+from benchgen.stages import cards, held_out, merging, publishing
 from benchgen.store import JobRow, ModelRow, PlanRow, cut_torn_line, now
 from benchgen.tracking import tracking
 from benchgen.types import Plan, json_line, sha256
@@ -229,6 +229,7 @@ def land(workspace: Workspace, job: Job, plan: Plan, outcome: dict[str, Any]) ->
         session.flush()
         row = session.get_one(JobRow, job.id)
         row.state, row.model_id, row.result, row.finished = "finished", model.id, outcome, now()
+    cards.keep(workspace.place, model)
     print(f"model {model.name} is in the catalogue", flush=True)
 
 

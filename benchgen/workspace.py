@@ -148,6 +148,10 @@ class Workspace:
         """The catalogue's entry of a model config; an endpoint is stored under its name when first used."""
         return running.entry(self.place, option)
 
+    def get_model(self, id: int) -> Model:
+        """The model with this id."""
+        return Model.of(self.place, id)
+
     def find_model(self, typed: str) -> tuple[Model, tuple[str, ...]]:
         """(the model that a name as typed stands for, other names that fit as well)."""
         row, others = catalogue.resolve(self.store, typed)

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchgen.compare.inference import IMPROVED, UNCLEAR
 from benchgen.compare.views import Pair, RunView
 from benchgen.run.metrics import outcomes
 
+TRAINED = ("adapter", "merged")
+FORMLESS = ("no_answer", "ambiguous", "truncated", "empty")
+"""Statuses of a wrong reply whose fault is its form."""
+MOST_FORMLESS, FEWEST = 0.2, 5
+"""Share of replies without a readable answer that is surprising; replies below which nothing is."""
 SETTINGS = {
     "dtype": "another precision",
     "quantisation": "another precision",
@@ -84,6 +90,47 @@ def of_pairs(pairs: Sequence[Pair]) -> list[str]:
         for pair in pairs
         if pair.result.unpaired and not pair.ceiling
     ]
+
+
+def of_worse(runs: Sequence[RunView], pairs: Sequence[Pair]) -> list[str]:
+    """One line for each trained model that is worse than the baseline: where to look first."""
+    by_id = {run.run_id: run for run in runs}
+    lines = []
+    for pair in pairs:
+        after, before = by_id[pair.run], by_id[pair.baseline]
+        told = pair.ceiling or pair.verdict in (IMPROVED, UNCLEAR) or pair.result.delta is None
+        if told or after.model_kind not in TRAINED:
+            continue
+        formless = [
+            sum(run.figures["by_status"].get(s, 0) for s in FORMLESS) for run in (after, before)
+        ]
+        lines.append(
+            f"{after.model} is worse than {before.model} on {pair.benchmark}: look at its replies (benchgen "
+            f"dataset run_id={after.run_id} mode=all), first at their form: {formless[0]} of "
+            f"{after.figures['asked']} hold no answer that can be read, against {formless[1]} of "
+            f"{before.figures['asked']} before training"
+        )
+    return list(dict.fromkeys(lines))
+
+
+def of_run(run_id: int, figures: Mapping[str, Any], options: int | None) -> list[str]:
+    """What of one run's figures is surprising, each with the look that tells why.
+
+    `options` is the number that every multiple choice question has; None where they differ or are of
+    another kind.
+    """
+    scored, score, (low, high) = figures["scored"], figures["score"], figures["ci"]
+    look = f"benchgen dataset run_id={run_id} mode=all shows every reply"
+    told = []
+    formless = sum(figures["by_status"].get(status, 0) for status in FORMLESS)
+    if scored and formless > MOST_FORMLESS * scored:
+        told.append(f"{formless} of {scored} replies hold no answer that can be read: {look}")
+    if score in (0, 1) and scored >= FEWEST:
+        word = "none" if score == 0 else "all"
+        told.append(f"{word} of {scored} answers right is a surprising score: {look}")
+    elif options and scored >= FEWEST and low <= 1 / options <= high:
+        told.append(f"the score is what guessing among {options} options gives: {look}")
+    return told
 
 
 def _hashes(group: Sequence[RunView]) -> list[str]:

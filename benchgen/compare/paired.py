@@ -64,6 +64,7 @@ def compare_runs(
         warnings.append("No question was asked in common: these runs cannot be compared.")
     warnings += cautions.of_pairs(pairs)
     warnings += cautions.of_training(runs)
+    warnings += cautions.of_worse(runs, pairs)
     return Comparison(
         rows=tuple(_row(run, "all", outcomes(run.verdicts)) for run in runs),
         parts=tuple(parts),

@@ -47,6 +47,15 @@ MARKS = {IMPROVED: "good", UNCLEAR: "mute"}
 
 
 @dataclass(frozen=True)
+class Trained:
+    """One more job whose model is compared: what its plan predicted and what it took."""
+
+    job: int
+    plan: Plan
+    actual: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class ReportView:
     """All that a report says. What is left empty is left out of the page."""
 
@@ -58,6 +67,8 @@ class ReportView:
     plan: Plan | None = None
     actual: Mapping[str, float] = field(default_factory=dict)
     """What really happened, under the names and in the units of `plan.estimates`."""
+    others: tuple[Trained, ...] = ()
+    """Further jobs that made models of these runs, the newest first."""
     stages: Mapping[str, float] = field(default_factory=dict)
     """Seconds of each stage, in order."""
     curve: tuple[Mapping[str, Any], ...] = ()
@@ -454,9 +465,14 @@ def _training_section(view: ReportView) -> Section:
     shown = []
     if view.plan:
         shown.append(tables.facts("What was trained", ("setting", "value"), _settings(view.plan)))
-    estimates = _estimate_table(view)
+    estimates = _estimate_table(view.plan, view.actual, "Predicted against actual")
     if estimates.rows:
         shown.append(estimates)
+    for other in view.others:
+        caption = (
+            f"Predicted against actual: {other.plan.name} (job {other.job}, {other.plan.job_type})"
+        )
+        shown.append(_estimate_table(other.plan, other.actual, caption))
     if view.stages:
         shown.append(_stage_table(view.stages))
     told = view.plan.warnings if view.plan else ()
@@ -475,11 +491,11 @@ def _settings(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _estimate_table(view: ReportView) -> Table:
-    estimates = view.plan.estimates if view.plan else {}
+def _estimate_table(plan: Plan | None, actual: Mapping[str, float], caption: str) -> Table:
+    estimates = plan.estimates if plan else {}
     rows = []
-    for name in [*estimates, *sorted(view.actual.keys() - estimates.keys())]:
-        told, real = estimates.get(name), view.actual.get(name)
+    for name in [*estimates, *sorted(actual.keys() - estimates.keys())]:
+        told, real = estimates.get(name), actual.get(name)
         unit = f" {told.unit}" if told and told.unit != name else ""
         ratio = real / told.value if told and told.value and real is not None else None
         rows.append(
@@ -492,7 +508,7 @@ def _estimate_table(view: ReportView) -> Table:
             )
         )
     head = ("quantity", "predicted", "actual", "actual / predicted", "basis of the prediction")
-    return Table("Predicted against actual", head, tuple(rows), frozenset({1, 2, 3}))
+    return Table(caption, head, tuple(rows), frozenset({1, 2, 3}))
 
 
 def _stage_table(stages: Mapping[str, float]) -> Table:

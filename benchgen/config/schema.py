@@ -355,6 +355,8 @@ class Config:
     run_id: Any = None
     """One id, or a list of them where a verb takes several."""
     job_id: int | None = None
+    model_id: int | None = None
+    """run, preflight: the model by its id, as models lists it."""
     plan_id: int | None = None
     runs: list[int] = field(default_factory=list)
     baseline: int | None = None

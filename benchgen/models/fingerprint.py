@@ -44,6 +44,21 @@ def weights_fingerprint(
     return digest.hexdigest()[:16]
 
 
+def template_sha256(folder: Path) -> str | None:
+    """Hex sha256 of the chat template in a model's folder, as its tokenizer reads it; None without one."""
+    file, told = folder / "chat_template.jinja", folder / "tokenizer_config.json"
+    try:
+        if file.is_file():
+            template = file.read_text(encoding="utf-8")
+        else:
+            template = json.loads(told.read_text(encoding="utf-8")).get("chat_template")
+    except (OSError, ValueError, AttributeError):
+        return None
+    if not isinstance(template, str) or not template:
+        return None
+    return hashlib.sha256(template.encode()).hexdigest()
+
+
 def _parts(folder: Path) -> Iterator[tuple[str, bytes]]:
     for name in READ_WHOLE:
         file = folder / name

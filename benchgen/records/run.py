@@ -9,6 +9,7 @@ import polars as pl
 
 from benchgen import jobs
 from benchgen.benchmark.exchange.inspect_log import RunLog
+from benchgen.compare import cautions
 from benchgen.compare.views import RunView
 from benchgen.errors import InputError, StateError, StoreError
 from benchgen.models import catalogue
@@ -170,6 +171,8 @@ class Run(Record):
         if state == "finished":
             row = self.row
             told |= {**row.summary, "seconds": row.seconds, "notes": row.settings.get("notes", [])}
+            if advice := self.advice():
+                told["advice"] = advice
             if self.traces().unanswered:
                 told["next"] = f"benchgen resume run_id={self.id} retry_errors=yes"
             return told
@@ -181,6 +184,14 @@ class Run(Record):
         if state not in UNDER_WAY:
             told["next"] = f"benchgen resume run_id={self.id}"
         return told
+
+    def advice(self) -> list[str]:
+        """Sentences on what of its score is surprising, each with the look that tells why; [] of a reference."""
+        if self.model.row.kind == "reference":
+            return []
+        options = {len(q.choices) if q.kind == "mcq" else 0 for q in self.questions}
+        alike = options.pop() if len(options) == 1 else 0
+        return cautions.of_run(self.id, self.summary, alike or None)
 
     def view(self, program: str | None = None) -> RunView:
         """The run as comparisons and pages need it, scored by its own program or by another one."""

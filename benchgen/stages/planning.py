@@ -100,7 +100,9 @@ def plan(place: Place, wanted: Wanted) -> PlanRecord:
         raise ConfigError(
             "the plan needs a base model", next="base_model=smollm2_135m or a Hugging Face id"
         )
-    row = catalogue.check_trainable(catalogue.find(place.store, base_model))
+    found, note = base_named(place, base_model)
+    row = catalogue.check_trainable(found)
+    notes += [note] if note else []
     tracking.check(wanted.tracker.name, wanted.tracker.mode)
     base, shared = base_from(place, row), overlaps(place, rows.rows)
     told = advice(place, runs, row, shared, parameters(base))
@@ -213,6 +215,24 @@ def _base_of(runs: Sequence[Run]) -> str:
             next="say which model learns: base_model=smollm2_135m",
         )
     return str(model.name)
+
+
+def base_named(place: Place, typed: str) -> tuple[ModelRow, str]:
+    """(the model that a person's words for a base mean, what a plan says of how they were taken).
+
+    A name is taken as it stands, else as a display name of one model; ConfigError where it fits several.
+    """
+    row, others = catalogue.resolve(place.store, typed)
+    if others:
+        raise ConfigError(
+            f"base_model={typed} fits several models, and a training takes none by guessing",
+            got=typed,
+            allowed=[row.name, *others],
+            next=f"base_model={row.name}",
+        )
+    as_typed = typed in (row.name, catalogue.model_id(row)) or Path(typed).is_dir()
+    meant = f"base_model={typed} is taken as {row.name} ({catalogue.model_id(row)})"
+    return row, "" if as_typed else meant
 
 
 def base_from(place: Place, row: ModelRow) -> planner.Base:

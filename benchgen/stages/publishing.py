@@ -18,6 +18,7 @@ from benchgen.models import catalogue, quiet_libraries
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.records import Job, Place, PlanRecord
 from benchgen.stages import cards, planning
+from benchgen.stages.cards import CARD
 from benchgen.stages.merging import MARK
 from benchgen.store import JobRow, ModelRow, file_sha256, now
 from benchgen.types import Estimate, Plan, sha256
@@ -25,7 +26,6 @@ from benchgen.types import Estimate, Plan, sha256
 VARIABLE = "HF_TOKEN"
 HUB = "https://huggingface.co"
 REPO = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
-CARD = "README.md"
 
 
 @dataclass(frozen=True)
@@ -192,9 +192,9 @@ def _content(folder: Path, name: str) -> bytes | Path:
 
 
 def _card(place: Place, row: ModelRow, folder: Path) -> bytes:
-    if (folder / CARD).is_file():
-        return (folder / CARD).read_bytes()
-    return cards.adapter_card(place, row).encode()
+    if row.kind == "adapter":  # with what was measured since it landed
+        return cards.adapter_card(place, row).encode()
+    return (folder / CARD).read_bytes()
 
 
 def _refusal(error: Exception, settings: dict[str, Any], token: str) -> BenchgenError:

@@ -77,12 +77,13 @@ def plan(place: Place, wanted: planning.Wanted, chosen: config.RecipeConfig) -> 
     bench, own = Benchmark.of(place, wanted.benchmark), chosen.grpo
     _check_published(bench)
     tracking.check(wanted.tracker.name, wanted.tracker.mode)
-    started = catalogue.find(place.store, wanted.base_model)
+    started, note = planning.base_named(place, wanted.base_model)
     parent = parents.parent_of(place, None, started.name) if started.kind == "adapter" else None
     row = parent.base if parent else catalogue.check_trainable(started)
-    notes: list[str] = []
+    notes = [note] if note else []
     if parent is not None:
-        chosen, notes = _with_shape_of(parent, chosen)
+        chosen, told = _with_shape_of(parent, chosen)
+        notes += told
     check_grpo(dataclasses.asdict(own), chosen.batch_size, chosen.gradient_accumulation)
     questions = bench.questions
     out = held_out(questions, own.hold_out, wanted.seed)

@@ -19,6 +19,7 @@ from benchgen.run import runner
 from benchgen.run.log import TraceLog
 from benchgen.run.metrics import summary
 from benchgen.run.table import write_parquet
+from benchgen.stages import cards
 from benchgen.stages.loading import loaded
 from benchgen.store import ModelRow, RunRow, file_sha256, now, write_atomic
 from benchgen.types import Evaluation
@@ -310,3 +311,6 @@ def finish(place: Place, run: Run, traces: TraceLog, seconds: float) -> None:
     )
     write_atomic(run.folder / PAGE, run_page(run.view()))
     run.benchmark.write_page()
+    model = run.model.row
+    if model.kind == "adapter" and model.job_id is not None:
+        cards.keep(place, model)

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchgen import config
+from benchgen.errors import StateError
 from benchgen.verbs.given import Act, Result, need, one
 from benchgen.verbs.making import turn
 
 if TYPE_CHECKING:
+    from benchgen.records import Model
     from benchgen.ui.plain import Screen
     from benchgen.workspace import Workspace
 
@@ -19,10 +21,7 @@ def _run(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
     from benchgen.run.runner import Sampling
 
     bench = ws.benchmark(need(cfg, "benchmark_id"))
-    if cfg.model.kind == "catalogue":
-        model, others = ws.find_model(cfg.model.name)
-    else:
-        model, others = ws.model(cfg.model), ()
+    model, others = which_model(ws, cfg)
     name = model.row.name
     if others:
         screen.say(f"model: {name}; {', '.join(others)} would fit as well, each by its whole name")
@@ -38,6 +37,24 @@ def _run(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
             progress=progress,
         )
     return {**done.status(), **({"also_fit": list(others)} if others else {})}
+
+
+def which_model(ws: Workspace, cfg: config.Config) -> tuple[Model, tuple[str, ...]]:
+    """(the model that is meant, others whose names fit as well): by its id, the job that made it, or its name."""
+    if cfg.model_id is not None:
+        return ws.get_model(cfg.model_id), ()
+    if cfg.job_id is not None:
+        made = ws.job(cfg.job_id).model
+        if made is None:
+            raise StateError(
+                f"job {cfg.job_id} has made no model",
+                got=ws.job(cfg.job_id).state,
+                next=f"benchgen status job_id={cfg.job_id}",
+            )
+        return made, ()
+    if cfg.model.kind == "catalogue":
+        return ws.find_model(cfg.model.name)
+    return ws.model(cfg.model), ()
 
 
 def _status(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from benchgen import config
 from benchgen.errors import ConfigError
+from benchgen.verbs.asking import which_model
 from benchgen.verbs.given import Act, Result, need
 
 if TYPE_CHECKING:
@@ -38,9 +39,7 @@ def _preflight(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
     from benchgen.plan.preflight import summary_lines
 
     bench = ws.benchmark(need(cfg, "benchmark_id"))
-    model = (
-        ws.find_model(cfg.model.name)[0] if cfg.model.kind == "catalogue" else ws.model(cfg.model)
-    )
+    model, _ = which_model(ws, cfg)
     with screen.bar(f"{model.row.name} on {bench.row.name}") as progress:
         run, found = ws.preflight(
             bench,
