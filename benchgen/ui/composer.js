@@ -14,6 +14,7 @@ function render({ model, el }) {
   const id = `benchgen-${page}-${Math.random().toString(36).slice(2)}`;
   made("label", { htmlFor: id, textContent: "Message" }, root);
   const box = made("textarea", { id, rows: 2, placeholder: "Enter sends, Shift+Enter begins a new line" }, root);
+  box.setAttribute("data-lm-suppress-shortcuts", "true"); // Shift+Enter would run JupyterLab's cell
   const row = made("div", { className: "row" }, root);
   const send = made("button", { type: "button", textContent: "Send", className: "send" }, row);
   const stop = made("button", { type: "button", textContent: "Stop", className: "stop" }, row);
@@ -65,10 +66,11 @@ function render({ model, el }) {
   }
 
   box.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    if (event.key !== "Enter" || event.isComposing || event.keyCode === 229) return;
     event.preventDefault();
     event.stopPropagation();
-    submit();
+    if (event.shiftKey) box.setRangeText("\n", box.selectionStart, box.selectionEnd, "end");
+    else submit();
   });
   send.addEventListener("click", () => {
     submit();

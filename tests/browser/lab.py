@@ -18,7 +18,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-SHOTS = "BENCHGEN_SHOTS"
+SHOTS = "SHOTS"
 """Where screenshots are kept, where one is named."""
 STARTS_S, WAITS_S = 90, 40
 SETTINGS = {
@@ -113,7 +113,7 @@ class Lab:
         self.open()
         if dark:
             self.command("apputils:change-theme", theme="JupyterLab Dark")
-            self.page.wait_for_selector("body[data-jp-theme-light=false]")
+            self.page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
 
     def open(self) -> None:
         """Show the notebook, its kernel ready."""
@@ -143,6 +143,12 @@ class Lab:
         """Restart the kernel, without the question before it."""
         self.page.evaluate(
             "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"
+        )
+
+    def end_kernel(self) -> None:
+        """Shut the kernel down, so that kernels do not add up over tests."""
+        self.page.evaluate(
+            "() => window.jupyterapp.shell.currentWidget?.sessionContext?.shutdown()"
         )
 
     def shot(self, name: str) -> None:
