@@ -103,8 +103,8 @@ def test_in_the_background_all_is_written_and_the_benchmark_made(tmp_path: Path)
         assert json.loads(out.splitlines()[-1])["next"] == "benchgen status write_id=1", err
         write = Workspace(ws).get_write(1)
         end = time.monotonic() + 120
-        while write.row.benchmark_id is None and time.monotonic() < end:
+        while write.logs(1) != ["benchmark 1 is a draft"] and time.monotonic() < end:
             time.sleep(0.1)
+    assert write.logs(1) == ["benchmark 1 is a draft"]
     assert write.status()["written"] == 60
-    assert write.logs()[-1] == "benchmark 1 is a draft"
     assert len(Workspace(ws).benchmark(1).row.spec["report"]["doubtful"]) == 60
