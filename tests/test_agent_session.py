@@ -281,7 +281,7 @@ def test_a_plan_whose_data_changed_is_not_started(chat: Chat) -> None:
 
 
 def test_a_plan_expires(begin: Begin) -> None:
-    chat = begin(plan_s=0.0)
+    chat = begin(plan_s=0.001)
     chat.send("plan")
     time.sleep(0.01)
     assert chat.send("yes").intent == "replan"

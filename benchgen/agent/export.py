@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from benchgen import config
 from benchgen.author.drafts import BY_MODEL, spec_of
 from benchgen.errors import BenchgenError, InputError
-from benchgen.store import PlanRow, write_atomic
+from benchgen.store import JobRow, PlanRow, write_atomic
 
 if TYPE_CHECKING:
     from benchgen.agent.events import Event
@@ -32,7 +32,7 @@ HEAD = """#!/usr/bin/env bash
 # {title}
 # Works on the workspace that BENCHGEN_WORKSPACE names, ./workspace without it.
 set -euo pipefail
-cd "$(dirname "$0")"
+HERE=$(cd "$(dirname "$0")" && pwd)
 field() {{ "${{PYTHON:-python3}}" -c 'import json, sys
 print(json.loads(sys.stdin.read().splitlines()[-1])[sys.argv[1]])' "$1"; }}
 finished() {{  # waits for a job
@@ -186,7 +186,7 @@ class _Steps:
         bundle = self.path.with_name(name)
         if not bundle.exists():
             self.ws.export(id, bundle)
-        words = f"benchgen import path={shlex.quote(name)} output=json"
+        words = f'benchgen import path="$HERE"/{shlex.quote(name)} output=json'
         return Line(f"{shell}=$({words} | field benchmark)", f"{python} = ws.import_bundle({name!r})")  # fmt: skip
 
     def _repeatable(self, id: int) -> config.BenchmarkConfig | None:
@@ -305,9 +305,10 @@ class _Steps:
 
     def _confirm(self, event: Event) -> list[Line]:
         """The plan as its record holds it, its confirmation, and the wait for its job."""
-        if not str(event["label"]).isdigit() or event.get("job") is None:
+        if event.get("job") is None:
             return []
-        id, job = int(event["label"]), int(event["job"])
+        job = int(event["job"])
+        id = int(self.ws.store.get(JobRow, job).plan_id)
         told = self.ws.store.get(PlanRow, id).plan
         plan, handle = self._make("plan", id)
         made = self._merge(told) if told["job_type"] == "merge" else self._plan(told)
@@ -402,21 +403,19 @@ def _typed(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(k)}: {_inner(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{_inner(str(k))}: {_inner(v)}" for k, v in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_inner, value)) + "]"
     return str(value)
 
 
-def _key(name: Any) -> str:
-    return str(name) if str(name).isidentifier() else _inner(str(name))
-
-
 def _inner(value: Any) -> str:
-    """A value inside a list or a map: text in quotes."""
-    if isinstance(value, str):
-        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    return _typed(value)
+    """A value inside a list or a map: text in quotes, unless it is a word that can be nothing else."""
+    if not isinstance(value, str):
+        return _typed(value)
+    if value.isidentifier() and value.isascii() and value not in ("true", "false", "null"):
+        return value
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _construct(value: Any, usual: Any) -> str:

@@ -32,7 +32,7 @@ from benchgen.agent.reply import Outcome, Reply
 from benchgen.agent.rules import understand
 from benchgen.agent.situation import Situation, Waiting, Wish
 from benchgen.agent.turn import TimedOut, Turn, TurnEnded
-from benchgen.errors import BenchgenError, InputError, ModelError, StateError
+from benchgen.errors import BenchgenError, ConfigError, InputError, ModelError, StateError
 
 if TYPE_CHECKING:
     from benchgen.workspace import Workspace
@@ -67,7 +67,7 @@ class Agent:
         `brain` is rules (the default), an agent config, or a Brain of one's own; `tools` likewise.
         """
         self.ws = ws
-        self.limits = limits or config.LimitsConfig()
+        self.limits = _positive(limits or config.LimitsConfig())
         self.session = _new_name(ws.path / CHATS) if session is None else _checked(session)
         self.folder = ws.path / CHATS / self.session
         self.tools = tools if tools is not None else _own_tools(ws)
@@ -561,6 +561,14 @@ def _wish_of(question: Waiting, option: str) -> Wish | None:
 
 def _hash(item: Waiting) -> dict[str, Any]:
     return {"hash": item.told["hash"]} if item.told.get("hash") else {}
+
+
+def _positive(limits: config.LimitsConfig) -> config.LimitsConfig:
+    """The limits; ConfigError for one that leaves no room for a turn."""
+    for name, value in vars(limits).items():
+        if not value > 0:
+            raise ConfigError(f"limits.{name} is too small", got=value, allowed="more than 0")
+    return limits
 
 
 def _own_tools(ws: Workspace) -> Any:
