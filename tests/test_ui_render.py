@@ -204,3 +204,16 @@ def test_deep_and_crooked_markdown_ends() -> None:
     ):
         render.markdown(nasty)
     assert time.perf_counter() - started < 20
+
+
+def test_a_page_s_path_is_a_link_and_not_told_again(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is saved names no folder of this machine."""
+    monkeypatch.chdir(tmp_path)
+    page = str(tmp_path / "ws" / "runs" / "7" / "index.html")
+    told = render.piece(
+        {"type": "agent", "text": f"Done. Page: {page}\n\nmore on {page}", "links": [page]}
+    )
+    assert str(tmp_path) not in told.html + told.text
+    assert 'href="ws/runs/7/index.html"' in told.html

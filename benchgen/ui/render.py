@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import mistune
 from markupsafe import Markup, escape
@@ -200,16 +200,31 @@ def _user(event: Event) -> Piece:
 
 
 def _agent(event: Event) -> Piece:
-    said, choices = str(event.get("text", "")), _texts(event.get("choices"))
+    choices, pages = _texts(event.get("choices")), _texts(event.get("links"))
+    said = _without_paths(str(event.get("text", "")), pages)
     if choices and f"1. {choices[0]}" not in said:
         said = "\n".join([said, "", *(f"{n}. {choice}" for n, choice in enumerate(choices, 1))])
-    pages = _texts(event.get("links"))
     links = Markup(" ").join(map(link, pages))
     html = Markup('<div class="it"><p class="who">benchgen</p>{}{}</div>').format(
         markdown(said), Markup('<p class="links">{}</p>').format(links) if pages else ""
     )
-    told = [f"benchgen: {_plain(said)}", *(f"  {_plain(page, LINE_LIMIT)}" for page in pages)]
+    told = [
+        f"benchgen: {_plain(said)}",
+        *(f"  {_plain(page, LINE_LIMIT)}" for page in map(_near, pages)),
+    ]
     return Piece(html, "\n".join(told))
+
+
+def _without_paths(said: str, pages: Sequence[str]) -> str:
+    """The text without the paths of pages that are linked below it: a saved notebook names no machine."""
+    for page in filter(None, pages):
+        said = said.replace(f"Page: {page}", "").replace(page, _near(page))
+    return said
+
+
+def _near(path: str) -> str:
+    """The path from the notebook's folder."""
+    return unquote(href(path, Path.cwd()))
 
 
 def _tool(event: Event) -> Piece:

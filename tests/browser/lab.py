@@ -25,6 +25,30 @@ SETTINGS = {
     "notification": {"fetchNews": "false", "checkForUpdates": False},
 }
 
+CONTRAST = """() => {
+  const found = [];
+  const parse = (c) => c.match(/[\\d.]+/g).map(Number);
+  const light = (c) => {
+    const [r, g, b] = parse(c).map((v) => v / 255).map((v) => (v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4));
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
+  const ground = (e) => {
+    for (; e; e = e.parentElement) {
+      const c = getComputedStyle(e).backgroundColor;
+      if (c !== "transparent" && parse(c)[3] !== 0) return c;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  for (const e of document.querySelectorAll(".benchgen *, .benchgen-composer *, .widget-button, .widget-label")) {
+    if (e.closest("svg, style") || e.disabled || !e.innerText || e.innerText.trim() === "") continue;
+    const a = light(getComputedStyle(e).color), b = light(ground(e));
+    const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+    if (ratio < 4.5) found.push([e.tagName, e.className, e.innerText.slice(0, 30), ratio]);
+  }
+  return found;
+}"""
+"""Texts whose contrast is below 4.5 (WCAG 2.2, 1.4.3), as the browser computes their colours."""
+
 
 def free_port() -> int:
     with socket.socket() as found:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.lab import CHROMIUM, Lab, jupyterlab, write_notebook
+from tests.browser.lab import CHROMIUM, CONTRAST, Lab, jupyterlab, write_notebook
 from tests.hostile import XSS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="waits for playwright")
@@ -59,13 +59,18 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture(scope="module", params=["perCommTarget", "disabled"])
+both = pytest.mark.parametrize("server", ["perCommTarget", "disabled"], indirect=True)
+"""With the page's messages on a subshell of the kernel, as is JupyterLab's default, and without."""
+
+
+@pytest.fixture(scope="module")
 def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, Path]]:
-    """JupyterLab with comms on subshells of the kernel, as is its default, and without."""
-    folder = tmp_path_factory.mktemp(f"lab-{request.param}")
-    with jupyterlab(folder, request.param) as url:
+    """JupyterLab on a folder of its own."""
+    subshells = getattr(request, "param", "perCommTarget")
+    folder = tmp_path_factory.mktemp(f"lab-{subshells}")
+    with jupyterlab(folder, subshells) as url:
         yield url, folder
 
 
@@ -102,6 +107,7 @@ def said(server: tuple[str, Path], name: str) -> list[str]:
     return [e["text"] for e in events(server, name) if e["type"] == "user"]
 
 
+@both
 def test_send_and_stream(opened: Open) -> None:
     lab = opened("stream")
     assert lab.button("Stop").is_disabled()
@@ -144,6 +150,7 @@ def test_enter_that_ends_an_ime_s_input_sends_nothing(
     assert said(server, "ime") == ["にほん"]
 
 
+@both
 @pytest.mark.parametrize("message", ["silent", "long"])
 def test_stop_before_the_first_sign_and_in_the_middle(opened: Open, message: str) -> None:
     lab = opened(f"stop-{message}")
@@ -158,6 +165,7 @@ def test_stop_before_the_first_sign_and_in_the_middle(opened: Open, message: str
     lab.shows("I heard: again")
 
 
+@both
 def test_stop_while_a_plan_waits_cancels_it(opened: Open, server: tuple[str, Path]) -> None:
     lab = opened("stop-plan")
     lab.say("plan")
@@ -182,6 +190,7 @@ def test_while_it_works_a_text_stays_in_the_box(opened: Open, server: tuple[str,
     assert said(server, "early") == ["silent"]
 
 
+@both
 def test_confirm_by_double_click_says_yes_once(opened: Open, server: tuple[str, Path]) -> None:
     lab = opened("confirm")
     lab.say("plan")
@@ -194,6 +203,7 @@ def test_confirm_by_double_click_says_yes_once(opened: Open, server: tuple[str, 
     assert re.search(r"Confirmed \d\d:\d\d:\d\dZ, plan 31", lab.transcript)
 
 
+@both
 def test_cancel(opened: Open, server: tuple[str, Path]) -> None:
     lab = opened("cancel")
     lab.say("plan")
@@ -218,6 +228,7 @@ def test_an_error_is_shown_with_the_next_step(opened: Open) -> None:
     assert "try again" in lab.transcript
 
 
+@both
 def test_a_page_loaded_again_in_mid_run_goes_on(opened: Open) -> None:
     lab = opened("reload")
     lab.say("long")
@@ -236,6 +247,7 @@ def test_a_page_loaded_again_in_mid_run_goes_on(opened: Open) -> None:
     lab.shows("(stopped by you)")
 
 
+@both
 def test_the_cell_run_again_shows_the_talk_in_one_panel(opened: Open) -> None:
     lab = opened("again")
     lab.say("hello")
@@ -251,6 +263,7 @@ def test_the_cell_run_again_shows_the_talk_in_one_panel(opened: Open) -> None:
     lab.shows("I heard: more")
 
 
+@both
 def test_after_a_restart_of_the_kernel_the_cells_run_again_show_it_all(opened: Open) -> None:
     lab = opened("restart")
     lab.say("silent")
@@ -268,6 +281,7 @@ def test_after_a_restart_of_the_kernel_the_cells_run_again_show_it_all(opened: O
     lab.shows("I heard: hello again")
 
 
+@both
 def test_a_cell_that_runs_does_not_hold_up_stop(opened: Open) -> None:
     """Comms on a subshell come through at once; without them they wait for the cell."""
     lab = opened("busy", "import time; time.sleep(0 if 'busy' not in CHAT else 2)")
@@ -291,30 +305,6 @@ def test_the_keys_alone_are_enough(opened: Open, server: tuple[str, Path]) -> No
     lab.page.keyboard.press("Enter")
     lab.shows("Job 0 has started.")
     assert said(server, "keys") == ["plan", "yes"]
-
-
-CONTRAST = """() => {
-  const found = [];
-  const parse = (c) => c.match(/[\\d.]+/g).map(Number);
-  const light = (c) => {
-    const [r, g, b] = parse(c).map((v) => v / 255).map((v) => (v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4));
-    return .2126 * r + .7152 * g + .0722 * b;
-  };
-  const ground = (e) => {
-    for (; e; e = e.parentElement) {
-      const c = getComputedStyle(e).backgroundColor;
-      if (c !== "transparent" && parse(c)[3] !== 0) return c;
-    }
-    return "rgb(255, 255, 255)";
-  };
-  for (const e of document.querySelectorAll(".benchgen *, .benchgen-composer *, .widget-button, .widget-label")) {
-    if (e.closest("svg, style") || e.disabled || !e.innerText || e.innerText.trim() === "") continue;
-    const a = light(getComputedStyle(e).color), b = light(ground(e));
-    const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
-    if (ratio < 4.5) found.push([e.tagName, e.className, e.innerText.slice(0, 30), ratio]);
-  }
-  return found;
-}"""
 
 
 @pytest.mark.parametrize("dark", [False, True])
