@@ -26,6 +26,7 @@ from benchgen.agent.llm.meant import Meant, stands_in
 from benchgen.agent.llm.offered import Offered
 from benchgen.agent.llm.scrub import Scrubber, holds_secret
 from benchgen.agent.reply import Outcome, Reply
+from benchgen.agent.rules import understand
 from benchgen.agent.session import Agent
 from benchgen.agent.situation import (
     BenchmarkSeen,
@@ -36,6 +37,7 @@ from benchgen.agent.situation import (
     Waiting,
     Wish,
 )
+from benchgen.agent.tools import Tools as RealTools
 from benchgen.agent.turn import Stopped, Turn
 from benchgen.errors import ConfigError, InputError, ModelError
 from benchgen.models.calls import Call, neutral, read, written
@@ -47,6 +49,7 @@ from benchgen.testing import AccountWorkspace, counts, workspace_from
 from benchgen.types import Reply as Answered
 from benchgen.types import Request
 from tests.servers import Answer, Received, ScriptedServer, refused, said
+from tests.test_agent_rules import cases, situation
 
 pytestmark = pytest.mark.slow  # real parts: sockets
 
@@ -187,6 +190,12 @@ class Chat:
         if tool is None:
             return Outcome(f"by the rules: {wish.intent}")
         return tool(**wish.arguments)  # type: ignore[no-any-return]
+
+
+def told_of(offered: Offered, name: str) -> Any:
+    """What a model is told of one tool."""
+    [found] = [one["function"] for one in offered.schemas if one["function"]["name"] == name]
+    return found
 
 
 def endpoint(url: str, **settings: Any) -> EndpointModel:
@@ -675,7 +684,7 @@ def test_calls_are_read_back_as_they_were_written() -> None:
 
 def test_schemas_come_from_signatures_and_docstrings() -> None:
     offered = Offered(Tools())
-    [made] = [s["function"] for s in offered.schemas if s["function"]["name"] == "show_dataset"]
+    made = told_of(offered, "show_dataset")
     assert made["description"] == "Rows of a run."
     assert made["parameters"]["required"] == ["run"]
     assert made["parameters"]["additionalProperties"] is False
@@ -817,18 +826,33 @@ HOSTILE = (
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_whatever_looks_asks_or_refuses_has_no_effect_by_a_hostile_model(number: int) -> None:
     """Each message of the account's cases that asks for nothing of the kind, met by a model that wishes it."""
-    file = Path(__file__).parent / "cases" / "chat.jsonl"
     harmless = ("help", "nothing_pending", "cancel_plan", *meaning.LOOKS)
-    cases = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    texts = [case["text"] for case in cases if case["intent"] in harmless and case["text"]]
-    assert len(texts) > 20
-    for text in texts:
+    told = [case for case in cases("chat.jsonl") if case["intent"] in harmless and case["text"]]
+    assert len(told) > 20
+    for case in told:
+        text = case["text"]
         tools = Tools()
         model = MockModel(lambda _: written(Call(*HOSTILE[number])), name="hostile")
-        talk = Chat(ModelBrain(model, tools), tools)
+        talk = Chat(ModelBrain(model, tools), tools, situation(case["context"]))
         agrees = text.startswith("yes,")  # the session lets an agreement start nothing more
         talk.send(text)
         assert agrees or HOSTILE[number][0] not in [wish.intent for wish in talk.wished], text
+
+
+@pytest.mark.parametrize("file", ["chat.jsonl", "chat_own.jsonl"])
+def test_the_right_call_for_each_message_of_the_cases_is_allowed(file: str) -> None:
+    """What keeps a hostile model from acting does not stand in the way of one that understands."""
+    offered = Offered(RealTools.__new__(RealTools))
+    inline = ("import_inline", "refuse_unsupported")  # whose arguments the cases give otherwise
+    told = [c for c in cases(file) if c["intent"] in offered.names and c["intent"] not in inline]
+    assert len(told) > 30
+    for case in told:
+        seen, text = situation(case.get("context") or {}), case["text"]
+        schema = told_of(offered, case["intent"])["parameters"]["properties"]
+        given = {name: value for name, value in case["args"].items() if name in schema}
+        wish = offered.wish(Call(case["intent"], given))
+        meant = Meant(text, [text], understand(text, seen), seen)
+        meant.check(meant.literal(wish))
 
 
 @given(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=40), max_size=12).map("".join))

@@ -133,7 +133,7 @@ class Meant:
         held = {**({name: given[name] for name in RUN if name in given} if runs else {}), **said}
         for name, value in held.items():
             got = wish.arguments.get(name)
-            vague = name == "model" and got not in self._known(name)  # a part of a name, perhaps
+            vague = name == "model" and not {got, value} <= self._known(name)  # parts of names
             if got is not None and got != value and not vague:
                 raise InputError(
                     f"the person's message says {name}={value}",
