@@ -418,6 +418,8 @@ def test_by_the_command_line(ws: Workspace, capsys: pytest.CaptureFixture[str]) 
     told = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (told["job_type"], told["name"], told["state"]) == ("merge", "typed", "pending")
     name = str(ws.job(1).model.row.name)  # type: ignore[union-attr]
+    assert told["base"]["adapter"]["name"] == name  # what is merged, and what it will be called
+    assert told["base"]["adapter"]["job"] == 1
     assert cli.run(["merge", f"model={name}", "name=typed-too", *where]) == 0
     assert cli.run(["confirm", f"plan_id={told['plan']}", "answer=ok", *where]) == 2
     assert cli.run(["merge", "job_id=1", *where]) == 2

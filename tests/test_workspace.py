@@ -14,7 +14,7 @@ from benchgen import config, jobs
 from benchgen.errors import ConfigError, InputError, NotFound, StateError, StoreError
 from benchgen.models import catalogue
 from benchgen.records import Benchmark, Run
-from benchgen.store import JobRow, RunRow, write_jsonl
+from benchgen.store import JobRow, ModelRow, RunRow, write_jsonl
 from benchgen.types import Question, sha256
 from benchgen.workspace import Workspace
 
@@ -201,6 +201,43 @@ def test_a_reference_cannot_be_guessed_as_the_base(ws: Workspace, run: Run) -> N
     with pytest.raises(ConfigError, match="no weights"):
         ws.plan("from_run", run=run, mode="distill", base_model="reference")
     assert ws.plans().is_empty()
+
+
+def test_the_base_is_the_runs_own_model_where_that_can_be_trained(
+    ws: Workspace, run: Run, base: str
+) -> None:
+    """As if the base had answered: its id is all that a plan needs."""
+    row = catalogue.record(ws.store, catalogue.find(ws.store, base), "ada")
+    ws.store.change(RunRow, run.id, model_id=row.id)
+    plan = ws.plan("from_run", run=run.id, mode="distill").plan
+    assert plan.base_model == base
+    assert plan.dataset["runs"] == [run.id]
+
+
+def test_a_display_name_of_a_base_is_resolved_visibly_or_not_at_all(
+    ws: Workspace, run: Run, base: str
+) -> None:
+    """A training never guesses: one model that fits is named in the plan, two are asked about."""
+
+    def add(name: str) -> None:
+        spec = {"source": base, "revision": None}
+        ws.store.add(ModelRow(name=name, kind="base", spec=spec, owner="ada"))
+
+    add("org/Small-Star-1B")
+    plan = ws.plan("from_run", run=run, mode="distill", base_model="small star 1b").plan
+    assert plan.base_model == base
+    assert plan.base["name"] == "org/Small-Star-1B"
+    told = [w for w in plan.warnings if "base_model=small star 1b is taken as" in w]
+    assert "org/Small-Star-1B" in told[0]
+    exact = ws.plan("from_run", run=run, mode="distill", base_model="org/Small-Star-1B").plan
+    assert not [w for w in exact.warnings if "is taken as" in w]
+    add("other/Small-Star-1B")
+    with pytest.raises(ConfigError, match="fits several models") as failed:
+        ws.plan("from_run", run=run, mode="distill", base_model="small star 1b")
+    assert set(failed.value.allowed) == {"org/Small-Star-1B", "other/Small-Star-1B"}
+    with pytest.raises(NotFound, match="not in the catalogue"):
+        ws.plan("from_run", run=run, mode="distill", base_model="Vega 9000")
+    assert ws.plans().height == 2
 
 
 def test_failures_is_what_is_trained_on_unless_told_otherwise(
