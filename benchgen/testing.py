@@ -42,7 +42,7 @@ from benchgen.store import (
     write_json,
     write_jsonl,
 )
-from benchgen.types import LETTERS, Question, Request, sha256
+from benchgen.types import LETTERS, Question, Reply, Request, sha256
 from benchgen.workspace import Workspace
 
 WRITER = "scripted"
@@ -115,12 +115,12 @@ def made_up(number: int) -> str:
     return " ".join(words[digit] for words, digit in zip(_WORDS, digits, strict=True))
 
 
-def write_questions(request: Request) -> str:
+def write_questions(request: Request) -> str | Reply:
     """The JSON of the questions that a writing request asks for, each of them new and right by its own words."""
     asked = request.messages[-1]["content"]
     count = int(_found(r"Write (\d+) exam questions", asked) or 0)
     if not count:
-        return "That is not for me to answer."  # a blind solve: no answer disputes no key
+        return Reply("", error="no blind solve is scripted")  # which disputes no key
     topic = _found(r"exam questions about: (.+)", asked) or "the subject"
     start = int(sha256([asked, request.seed])[:12], 16)  # another request, other questions
     levels = [

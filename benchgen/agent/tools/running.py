@@ -130,7 +130,8 @@ def _unknown(desk: Desk, names: Sequence[str]) -> Outcome | None:
         try:
             desk.model(name)
         except NotFound as error:
-            known = ", ".join(words.name(one) for one in (error.allowed or [])[:12])
+            named = [one for one in error.allowed or [] if one not in desk.ws.place.scripted]
+            known = ", ".join(map(words.name, named[:12]))
             text = f"There is no model {words.name(name)}. {f'There are: {known}. ' if known else ''}Next: name one of these, or a Hugging Face id."
             return wrong("unknown model", text, model=name)
     return None

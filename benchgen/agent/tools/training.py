@@ -230,7 +230,7 @@ def _continue(desk: Desk, situation: Situation, told: Mapping[str, Any]) -> Read
     found = desk.ws.job(int(job))
     if found.state != "finished":
         text = f"Job {found.id} is {found.state}: it has made no model yet that could be trained further. Next: `training status of job {found.id}`."
-        return wrong("not finished", text, **about, job=found.id, state=found.state)
+        return wrong("not finished", text, **{**about, "job": found.id}, state=found.state)
     more: Ready = {"job": found.id}
     runs = told.get("runs") or ([told["run"]] if told.get("run") is not None else [])
     if runs:
