@@ -217,3 +217,29 @@ def test_a_page_s_path_is_a_link_and_not_told_again(
     )
     assert str(tmp_path) not in told.html + told.text
     assert 'href="ws/runs/7/index.html"' in told.html
+
+
+def test_a_plan_s_table_unfolds_since_the_buttons_stand_beside_another() -> None:
+    event = {
+        "type": "agent",
+        "text": "Plan 3.\n\n| setting | value |\n| --- | --- |\n| r | 16 |",
+        "intent": "plan_training",
+    }
+    page = BeautifulSoup(str(render.piece(event).html), "html.parser")
+    assert page.details is not None
+    assert page.details.table is not None
+    assert "16" in page.details.table.text
+    assert (
+        BeautifulSoup(str(render.piece({**event, "intent": "x"}).html), "html.parser").details
+        is None
+    )
+
+
+def test_a_tool_s_line_says_what_it_did_and_leaves_its_table_out() -> None:
+    event = {
+        "type": "tool",
+        "name": "plan_training",
+        "summary": "Plan 3. Nothing has started. | setting | value |",
+        "seconds": 0.5,
+    }
+    assert render.piece(event).text == "  [plan training (ok, 0.5 s): Plan 3. Nothing has started.]"

@@ -77,17 +77,19 @@ class Pager:
         from IPython.display import display
 
         self.close()
+        if parts.widgets_shown():
+            display(self._buttons(parts.Parts()))  # type: ignore[no-untyped-call]
         output = self._shown()
         self._handle = display(_bundle(output), raw=True, display_id=True)  # type: ignore[no-untyped-call]
-        if parts.widgets_shown():
-            self._made = parts.Parts()
-            for name, step in (("Previous", -1), ("Next", 1)):
-                button = self._made.button(name, "plain")
-                button.on_click(parts.guarded(self._failed, partial(self._turn, step)))
-                self._turners[name] = button
-            chosen = self._made.row(*self.filters(self._made))
-            display(self._made.column(chosen, self._made.row(*self._turners.values())))  # type: ignore[no-untyped-call]
-            self._shown()
+
+    def _buttons(self, made: parts.Parts) -> Any:
+        """Filters, and below them what turns the page."""
+        self._made = made
+        for name, step in (("Previous", -1), ("Next", 1)):
+            button = made.button(name, "plain")
+            button.on_click(parts.guarded(self._failed, partial(self._turn, step)))
+            self._turners[name] = button
+        return made.column(made.row(*self.filters(made)), made.row(*self._turners.values()))
 
     def close(self) -> None:
         """Take the widgets away; the page stays."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from markupsafe import Markup
@@ -61,8 +61,8 @@ class Shown:
         return WORDS.get(self.kind) == WORD
 
 
-def of_plan(record: PlanRecord, kind: str = "plan") -> Shown:
-    """A recorded plan in full; StateError if it was changed since it was made."""
+def of_plan(record: PlanRecord, kind: str = "plan", label: str = "") -> Shown:
+    """A recorded plan in full, under its number or the label that a chat gave it; StateError if it was changed since it was made."""
     plan = record.plan
     usual = changes(plan)
     settings = [
@@ -70,10 +70,9 @@ def of_plan(record: PlanRecord, kind: str = "plan") -> Shown:
         for name, value in plan_settings(plan)
     ]
     estimates = [(name, e.words, e.basis) for name, e in plan.estimates.items()]
-    title = f"Plan {record.id}: {plan.job_type} of {plan.base_model}"
-    return Shown(
-        kind, str(record.id), title, record.hash, tuple(settings), tuple(estimates), plan.warnings
-    )
+    label = label or str(record.id)
+    title = f"{kind.capitalize()} {label}: {plan.job_type} of {plan.base_model}"
+    return Shown(kind, label, title, record.hash, tuple(settings), tuple(estimates), plan.warnings)
 
 
 def of_waiting(item: Waiting, record: PlanRecord | None = None) -> Shown:
@@ -83,12 +82,12 @@ def of_waiting(item: Waiting, record: PlanRecord | None = None) -> Shown:
     hash = str(told.pop("hash", "") or "")
     if record is not None:
         try:
-            shown = of_plan(record, item.kind)
+            shown = of_plan(record, item.kind, item.label)
         except StateError as error:  # changed since: the gate refuses it, too
             mind = (error.message, *mind)
         else:
             if hash in ("", shown.hash):
-                return replace(shown, label=item.label)
+                return shown
             mind = (f"plan {record.id} is another one now, with hash {shown.hash}", *mind)
     rows = tables.flat({k: v for k, v in told.items() if k not in UNTOLD})
     settings = tuple(Setting(name, tables.plain(value)) for name, value in rows.items())

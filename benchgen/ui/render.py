@@ -24,6 +24,9 @@ Event = Mapping[str, Any]
 MESSAGE_LIMIT = 8_000  # characters of one message that are shown
 VALUE_LIMIT = 2_000  # of a tool's arguments, of an error
 LINE_LIMIT = 300  # of a line: a status, a summary, a label
+SUMMARY_LIMIT = 120  # of what a tool did
+PLANNING = ("plan_training", "revise_plan", "plan_merge")
+"""Answers whose table stands in full, with its buttons, below the transcript."""
 TURNS = 40
 """Turns of a history; the chat's file has all."""
 HISTORY_BYTES = 300_000
@@ -206,13 +209,21 @@ def _agent(event: Event) -> Piece:
         said = "\n".join([said, "", *(f"{n}. {choice}" for n, choice in enumerate(choices, 1))])
     links = Markup(" ").join(map(link, pages))
     html = Markup('<div class="it"><p class="who">benchgen</p>{}{}</div>').format(
-        markdown(said), Markup('<p class="links">{}</p>').format(links) if pages else ""
+        _folded(markdown(said)) if event.get("intent") in PLANNING else markdown(said),
+        Markup('<p class="links">{}</p>').format(links) if pages else "",
     )
     told = [
         f"benchgen: {_plain(said)}",
         *(f"  {_plain(page, LINE_LIMIT)}" for page in map(_near, pages)),
     ]
     return Piece(html, "\n".join(told))
+
+
+def _folded(made: Markup) -> Markup:
+    """The answer with each table of it as one line that unfolds."""
+    head = Markup("<details><summary>all settings and estimates</summary><table>")
+    tail = Markup("</table></details>")
+    return made.replace("<table>", head).replace("</table>", tail)
 
 
 def _without_paths(said: str, pages: Sequence[str]) -> str:
@@ -232,7 +243,10 @@ def _tool(event: Event) -> Piece:
     seconds = event.get("seconds")
     took = f", {seconds:.1f} s" if isinstance(seconds, (int, float)) else ""
     sign = SIGN[event.get("ok") is not False]
-    told = f"{name.replace('_', ' ')} ({sign}{took}): {summary}".rstrip(": ")
+    said = plain_line(
+        summary.split("|", maxsplit=1)[0], SUMMARY_LIMIT
+    )  # what follows is a table, which the answer shows
+    told = f"{name.replace('_', ' ')} ({sign}{took}): {said}".rstrip(": ")
     given = json.dumps(event.get("arguments") or {}, ensure_ascii=False, indent=1, default=str)
     html = Markup(
         '<details class="tool"><summary>{}</summary><pre tabindex="0">{}</pre></details>'

@@ -128,9 +128,16 @@ def write_notebook(path: Path, cells: Sequence[str]) -> Path:
 class Lab:
     """A page of JupyterLab that shows one notebook."""
 
-    def __init__(self, browser: Any, url: str, notebook: str, dark: bool = False) -> None:
+    def __init__(
+        self,
+        browser: Any,
+        url: str,
+        notebook: str,
+        dark: bool = False,
+        size: tuple[int, int] = (1280, 1500),
+    ) -> None:
         self.url, self.notebook = url, notebook
-        self.page = browser.new_page(viewport={"width": 1280, "height": 1500})
+        self.page = browser.new_page(viewport={"width": size[0], "height": size[1]})
         self.page.set_default_timeout(WAITS_S * 1000)
         self.asked: list[str] = []
         self.page.on("request", lambda r: self.asked.append(r.url))

@@ -22,7 +22,6 @@ pytestmark = [
 ]
 
 SETUP = f"""
-import logging
 from benchgen.testing import agent_in, workspace_from
 from benchgen.ui import browse
 from benchgen.ui.chat import ChatPanel
