@@ -92,7 +92,11 @@ def _show(verb: Verb, cfg: config.Config) -> None:
         raise ConfigError(f"output={cfg.output}", got=cfg.output, allowed=["text", "json"])
     screen = Screen(cfg.output == "json")
     workspace = Workspace(
-        cfg.workspace, user=cfg.user, on_convert=screen.convert, permissions=cfg.permissions
+        cfg.workspace,
+        user=cfg.user,
+        on_convert=screen.convert,
+        permissions=cfg.permissions,
+        database=cfg.database,
     )
     result = ACTS[verb.name](workspace, cfg, screen)
     if not result:  # a chat has shown its answers as they came

@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 
 import benchgen
 from benchgen import config
-from benchgen.agent import acting
+from benchgen.agent import acting, wording
 from benchgen.agent.acting import Do
+from benchgen.agent.glossary import EXPLAINED
 from benchgen.agent.reply import Outcome, Reply
 from benchgen.agent.session import Agent
-from benchgen.agent.situation import RunSeen, Situation, Waiting, Wish
+from benchgen.agent.situation import ModelSeen, RunSeen, Situation, Waiting, Wish
 from benchgen.agent.turn import Turn
-from benchgen.errors import InputError, ModelError, StateError
+from benchgen.errors import BenchgenError, InputError, ModelError, StateError
 from benchgen.workspace import Workspace
 
 TOKEN = "hf_THISISNOTAREALTOKEN000000000000"
@@ -618,6 +619,40 @@ def test_the_package_has_it_and_stays_light() -> None:
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     assert benchgen.Agent is Agent
+
+
+# ------------------------------------------------------------------------------------ words alone
+
+
+def test_every_word_that_the_rules_know_is_explained() -> None:
+    """A topic without an explanation would be answered with the help."""
+    from benchgen.agent.rules.asking import _TROUBLE, TOPICS
+
+    topics = {topic for _, topic in (*TOPICS, *_TROUBLE)} | {"options are reordered automatically"}
+    assert topics <= set(EXPLAINED)
+    for topic in topics:
+        words = wording.said(Wish("explain", {"topic": topic}), Situation()).text
+        assert words == EXPLAINED[topic] != wording.HELP
+
+
+def test_a_refusal_names_the_record_and_where_a_person_can() -> None:
+    told = {"action": "stop", "job": 7, "where": "benchgen stop job_id=7"}
+    words = wording.said(Wish("refuse_unsupported", told), Situation()).text
+    assert "cannot stop job 7" in words
+    assert "`benchgen stop job_id=7`" in words
+
+
+def test_a_missing_model_is_asked_for_by_number() -> None:
+    seen = (ModelSeen("mock", "mock", False), ModelSeen("smollm2_135m", "base", True))
+    wish = Wish("clarify", {"missing": ["base_model"], "wish": "plan_training", "run": 3})
+    found = wording.said(wish, Situation(models=seen))
+    assert found.choices == ("smollm2_135m",)
+
+
+def test_a_refused_right_says_what_a_second_refusal_means() -> None:
+    error = BenchgenError("HTTP 403: no access")
+    assert "again" in wording.forbidden(error)
+    assert not wording.forbidden(BenchgenError("no such file"))
 
 
 # --------------------------------------------------------------------------------------- any messages

@@ -433,9 +433,8 @@ class _Answer:
         """Do what the option says; what the message asks for after that is told as a next step."""
         option = str(item.told["options"][number - 1])
         self._decide(item, "answered", option=number)
-        wish = _wish_of(item, option) or understand(option, self.situation)
-        if wish.intent == "choose_option":  # the option is the question again
-            wish = Wish("unclear")
+        others = tuple(w for w in self.situation.waiting if w != item)
+        wish = _wish_of(item, option) or understand(option, replace(self.situation, waiting=others))
         outcome = self.do(wish)
         told: dict[str, Any] = {**wish.arguments, **outcome.arguments, "option": number}
         told.setdefault("benchmark", self.situation.last_benchmark)
@@ -542,10 +541,13 @@ class _Answer:
 
 def _slotted(item: Waiting, wish: Wish, outcome: Outcome) -> dict[str, Any]:
     """What was asked, with the wish that the answer completes, where one thing is missing of it."""
-    missing = list(outcome.arguments.get("missing") or [])
-    if outcome.intent != "clarify" or len(missing) != 1 or wish.intent not in DONE:
+    told = {**wish.arguments, **outcome.arguments}
+    missing = list(told.get("missing") or [])
+    wished = told.get("wish") if wish.intent == "clarify" else wish.intent
+    asks = "clarify" in (wish.intent, outcome.intent)
+    if not asks or len(missing) != 1 or wished not in DONE:
         return item.told
-    return {**item.told, "wish": wish.intent, "given": wish.arguments, "slot": missing[0]}
+    return {**item.told, "wish": wished, "given": wish.arguments, "slot": missing[0]}
 
 
 def _wish_of(question: Waiting, option: str) -> Wish | None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchgen.agent.glossary import EXPLAINED
 from benchgen.agent.reply import Outcome
 from benchgen.agent.situation import Situation, Waiting, Wish
 from benchgen.errors import BenchgenError
 from benchgen.plan.gate import WORD
 
 MOST_QUESTIONS = 2000
+MOST_CHOICES = 12
 QUOTED_CHARS = 200
 NAMES = {
     "plan": "Plan",
@@ -39,50 +41,31 @@ HELP = """I measure a model, look inside its run, train on what that showed, and
 - **Afterwards**: `training status`, `training logs of job 2`, `merge the adapter of job 2 as my-model`.
 
 Name records by id, and ask for one thing a message. Stopping, deleting and unpublishing are yours alone: `benchgen stop`, `benchgen delete`."""
+PASTED = "If you pasted one here, make a new one where it came from: take it as known."
 LIMITS = (
     f"A benchmark holds up to {MOST_QUESTIONS:,} questions. A model writes about {{questions}} of them in one "
     "message, in parts of 25; then it stops, and `continue` goes on. Nothing is created before you have seen "
     "it all and said `Create it`."
 )
-EXPLAINED = {
-    "reorder": "The options are put in order so that the right letters come out even, in every benchmark: "
-    "there is nothing to ask for. What each option says, and which one is right, stays as it is.",
-    "mixed_up": "If runs or models were mixed up, this chat has become about too many of them. Start a new "
-    "chat and name everything by its id: `run 3`, `benchmark 1`, `job 2`; `benchgen runs` lists them.",
-    "below": "A model that scores below its baseline after training has usually not lost what it knew: its "
-    "answers have another form than the benchmark asks for. Next: ask for the dataset of its run in mode all, "
-    "and read what it answered and how each answer was counted.",
-    "token": "I need no token and take none: name the environment variable that holds it, and set that "
-    "before you start.",
-}
-"""{what is explained: the words}"""
-_TOPICS = {
-    "reorder": ("reorder", "letters", "evenly", "spread", "shuffle"),
-    "mixed_up": ("new chat", "mixed", "confus"),
-    "below": ("below", "worse", "baseline", "dropped"),
-}
-"""Words of a topic by which it is recognised."""
 
 
 def said(wish: Wish, situation: Situation, intent: str = "") -> Outcome:
     """The answer to a wish that no tool carries out; with the wish's arguments where another `intent` answers."""
     told = wish.arguments
+    if wish.intent == "clarify":
+        return _clarify(told, situation, intent)
     words = {
         "help": lambda: _help(told),
-        "explain": lambda: _explain(told),
-        "clarify": lambda: _clarify(told),
+        "explain": lambda: EXPLAINED.get(str(told.get("topic")), HELP),
         "error": lambda: _error(told),
         "leave_draft": lambda: _leave(told),
         "refuse_unsupported": lambda: _unsupported(told),
-        "refuse_secret": lambda: (
-            EXPLAINED["token"]
-            + " If you pasted one here, make a new one where it came from: take it as known."
-        ),
+        "refuse_secret": lambda: f"{EXPLAINED['tokens']} {PASTED}",
         "refuse_limit": lambda: _too_many(told),
     }.get(wish.intent)
     if words is None:
         return Outcome(unclear(situation), intent="clarify")
-    return Outcome(words(), told if intent else {}, intent=intent)
+    return Outcome(words())
 
 
 def unclear(situation: Situation) -> str:
@@ -277,23 +260,30 @@ def _help(told: Mapping[str, Any]) -> str:
     return LIMITS.format(questions=told.get("per_turn", 150)) if told.get("limit") else HELP
 
 
-def _explain(told: Mapping[str, Any]) -> str:
-    topic = str(told.get("topic", "")).lower()
-    for name, words in _TOPICS.items():
-        if any(word in topic for word in words):
-            return EXPLAINED[name]
-    return HELP
-
-
-def _clarify(told: Mapping[str, Any]) -> str:
+def _clarify(told: Mapping[str, Any], situation: Situation, intent: str) -> Outcome:
+    """The question for what is missing; for one model, with those that it can be as numbered choices."""
     missing = [str(m) for m in told.get("missing") or ()]
-    candidates = told.get("model_candidates") or told.get("base_model_candidates")
-    if candidates:
-        names = ", ".join(map(str, candidates))
-        return f"Several models fit that name: {names}. Next: say which one."
+    arguments = dict(told) if intent else {}
+    if missing in (["model"], ["base_model"]):
+        names = _models(told, situation, trainable=missing == ["base_model"])
+        if names:
+            return Outcome("Which model?", arguments, intent=intent, choices=names)
     if not missing:
-        return "I need to know more to do that. Next: say it with names and ids."
-    return f"To do that I need: {', '.join(m.replace('_', ' ') for m in missing)}. Next: say that, and I go on."
+        text = "I need to know more to do that. Next: say it with names and ids."
+    else:
+        words = ", ".join(m.replace("_", " ") for m in missing)
+        text = f"To do that I need: {words}. Next: say that, and I go on."
+    return Outcome(text, arguments, intent=intent)
+
+
+def _models(told: Mapping[str, Any], situation: Situation, *, trainable: bool) -> tuple[str, ...]:
+    """Names of models that can be meant; () where they are too many to choose from."""
+    candidates = told.get("model_candidates") or told.get("base_model_candidates")
+    kinds = ("base", "merged", "adapter", "endpoint", "reference")
+    able = [m for m in situation.models if (m.trainable or not trainable) and m.kind in kinds]
+    seen = [m.name for m in sorted(able, key=lambda m: kinds.index(m.kind))]
+    names = tuple(map(str, candidates or seen))
+    return names if 0 < len(names) <= MOST_CHOICES else ()
 
 
 def _error(told: Mapping[str, Any]) -> str:
@@ -309,9 +299,12 @@ def _leave(told: Mapping[str, Any]) -> str:
 
 
 def _unsupported(told: Mapping[str, Any]) -> str:
-    action = str(told.get("action", "that"))
+    action = str(told.get("action", "do that"))
     where = str(told.get("where") or "benchgen --help")
-    return f"I cannot {action}: that is left to people. Next: {where}"
+    for kind in ("run", "job", "benchmark", "model"):
+        if kind in told:
+            action = f"{action.removesuffix(kind).strip()} {kind} {told[kind]}"
+    return f"I cannot {action}; that is left to people, and nothing was done. Next: `{where}`."
 
 
 def _too_many(told: Mapping[str, Any]) -> str:
