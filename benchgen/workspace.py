@@ -45,8 +45,12 @@ class Workspace:
         user: str | None = None,
         on_convert: Convert | None = None,
         permissions: config.PermissionsConfig | None = None,
+        database: str | None = None,
     ) -> None:
         """`path` as given, else BENCHGEN_WORKSPACE, else ./workspace.
+
+        Its records are in SQLite inside it, or in the PostgreSQL database that it was begun with: `database`
+        (a URL), or BENCHGEN_DATABASE.
 
         `on_convert(what, done, total)` is told how the embedded model's first conversion goes.
         `permissions` are what the user may do, else those of conf/: what is not among them is refused
@@ -55,7 +59,7 @@ class Workspace:
         found = path or os.environ.get("BENCHGEN_WORKSPACE") or "workspace"
         self.path = here(found)
         self.user = user or config.user_name()
-        self.store = Store(self.path / "benchgen.db")
+        self.store = Store.of(self.path, database, os.environ.get("BENCHGEN_DATABASE"))
         self.place = Place(self.path, self.store, self.user, on_convert, permissions=permissions)
 
     def allow(self, action: str) -> None:

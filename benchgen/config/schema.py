@@ -308,6 +308,8 @@ class Config:
 
     verb: str = ""
     workspace: str = "workspace"
+    database: str | None = None
+    """URL of the PostgreSQL database that a workspace is begun with; null = SQLite inside it."""
     output: str = "text"
     """text | json"""
     user: str | None = None

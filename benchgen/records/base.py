@@ -9,11 +9,10 @@ from typing import Any, Self
 
 from benchgen import config, jobs
 from benchgen.errors import InputError, NotAllowed
-from benchgen.store import Store
+from benchgen.store import FILE, NOTE, Store
 from benchgen.types import Model as AnyModel
 
 PAGE = "index.html"
-DATABASE = "benchgen.db"
 KEPT = frozenset(
     ("benchmarks", "writes", "runs", "models", "plans", "jobs", "reports", "hydra", "sweeps")
     + ("datasets", "drafts", "chats")
@@ -69,7 +68,7 @@ class Place:
         resolved = path.expanduser().resolve() if str(path).startswith("~") else path.resolve()
         inside = resolved.is_relative_to(self.path)
         first = resolved.relative_to(self.path).parts[:1] if inside else ()
-        if inside and (not first or first[0] in KEPT or first[0].startswith(DATABASE)):
+        if inside and (not first or first[0] in KEPT or first[0].startswith((FILE, NOTE))):
             raise InputError(
                 f"{path} lies among the records of the workspace",
                 got=str(path),

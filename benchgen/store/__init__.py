@@ -4,10 +4,8 @@ Rows are what a record *is*; its artefacts (questions, traces, adapters) are fil
 whose sha256 the row holds.
 """
 
-from benchgen.store.database import (
-    BUSY_S,
-    Store,
-)
+from benchgen.store.database import FILE, NOTE, Store
+from benchgen.store.engines import BUSY_S
 from benchgen.store.files import (
     cut_torn_line,
     file_sha256,
@@ -35,6 +33,8 @@ from benchgen.store.rows import (
 
 __all__ = [
     "BUSY_S",
+    "FILE",
+    "NOTE",
     "SCHEMA",
     "Base",
     "BenchmarkRow",

@@ -6,29 +6,34 @@ SQLite in WAL mode inside the workspace by default, PostgreSQL by URL.
 from __future__ import annotations
 
 import os
-import sqlite3
 import threading
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
-from sqlalchemy.pool import NullPool
 
-from benchgen.errors import InputError, NotFound, StateError
-from benchgen.store.files import make_folder
+from benchgen.errors import ConfigError, InputError, NotFound, StateError
+from benchgen.store.engines import empty_engine, engine, lying_engine
+from benchgen.store.files import make_folder, read_json, write_json
 from benchgen.store.rows import SCHEMA, Base, MetaRow, Row
 
-BUSY_S = 30
+FILE = "benchgen.db"
+NOTE = "database.json"
+"""In the folder of a workspace whose records are in a PostgreSQL database: its URL, and the workspace's id."""
+ONE_AT_A_TIME = 7_305_911
+"""Key of the lock under which a server's tables are made."""
 
 
 class Store:
     """A database at `url`, made on the first write; before that it reads as empty."""
 
-    def __init__(self, url: str | Path) -> None:
+    def __init__(self, url: str | Path, folder: Path | None = None) -> None:
+        """`folder` is the workspace's own, noted in a database on a server so that no other one uses it."""
+        self.folder = folder
         self.path = None if isinstance(url, str) and "://" in url else Path(url)
         # built from its parts: a folder's name may hold ? or #, which a URL text would cut off
         self.url = (
@@ -38,6 +43,28 @@ class Store:
         self._opening = (
             threading.Lock()
         )  # threads share a store: none may see it before it has its tables
+
+    @classmethod
+    def of(cls, folder: Path, url: str | None = None, default: str | None = None) -> Self:
+        """The store of the workspace in that folder: SQLite inside it, or the server it was begun with.
+
+        `url` (postgresql://user@host/database) begins one on a server, `default` too, but only a new one.
+        ConfigError for a URL that is none of PostgreSQL, holds a password, or is not the workspace's own.
+        """
+        noted = read_json(folder / NOTE)["url"] if (folder / NOTE).exists() else None
+        given = url or noted or (None if (folder / FILE).exists() else default)
+        if given is None:
+            return cls(folder / FILE)
+        here = _server(given)
+        begun = noted or ((folder / FILE).exists() and f"{FILE} in {folder}")
+        if url is not None and begun and begun != here:
+            raise ConfigError(
+                "the workspace keeps its records elsewhere",
+                got=here,
+                allowed=begun,
+                next="workspace=PATH of another",
+            )
+        return cls(here, folder)
 
     @contextmanager
     def write(self) -> Iterator[Session]:
@@ -99,13 +126,17 @@ class Store:
 
     def _reader(self) -> sa.Engine:
         """The database as it can be read: empty where there is none, as it lies where nobody may write."""
-        if self.path is not None and self._engine is None:
-            if not self.path.exists():
-                return _empty_engine()
-            if not os.access(self.path.parent, os.W_OK):
-                engine = _lying_engine(self.path)
-                self._check_schema(self._found_schema(engine))
-                return engine
+        if self._engine is not None:
+            return self._engine
+        if self.path is None:
+            found = engine(self.url)
+            return self._open() if self._found_schema(found) else empty_engine()
+        if not self.path.exists():
+            return empty_engine()
+        if not os.access(self.path.parent, os.W_OK):
+            lying = lying_engine(self.path)
+            self._check_schema(self._found_schema(lying))
+            return lying
         return self._open()
 
     def _open(self) -> sa.Engine:
@@ -113,30 +144,53 @@ class Store:
             if self._engine is None:
                 if self.path is not None:
                     make_folder(self.path.parent)
-                engine = _engine(self.url)
+                found = engine(self.url)
                 try:
-                    self._prepare(engine)
+                    self._prepare(found)
                 except sa.exc.DatabaseError as error:
                     raise self._unwritable(error) from error
-                self._engine = engine
+                self._engine = found
             return self._engine
 
-    def _prepare(self, engine: sa.Engine) -> None:
+    def _prepare(self, found: sa.Engine) -> None:
         """Make the tables, or check that this release knows the schema found."""
-        found = self._found_schema(engine)
-        if found is None:
-            with Session(engine) as session, session.begin():
+        schema = self._found_schema(found)
+        if schema is None:
+            with Session(found) as session, session.begin():
+                if self.path is None:  # two that make the same table at once: one of them fails
+                    lock = sa.select(sa.func.pg_advisory_xact_lock(ONE_AT_A_TIME))
+                    session.execute(lock)
                 Base.metadata.create_all(session.connection(), checkfirst=True)
                 if session.get(MetaRow, "schema") is None:
                     session.add(MetaRow(key="schema", value=str(SCHEMA)))
-        self._check_schema(found)
+        self._check_schema(schema)
+        if self.folder is not None:
+            self._join(found, self.folder)
+
+    def _join(self, found: sa.Engine, folder: Path) -> None:
+        """Note the workspace in the database, and the database in the workspace; StateError for another's."""
+        note = make_folder(folder) / NOTE
+        with Session(found) as session, session.begin():
+            session.execute(sa.select(sa.func.pg_advisory_xact_lock(ONE_AT_A_TIME)))
+            told = session.get(MetaRow, "workspace")
+            noted = read_json(note)["workspace"] if note.exists() else None
+            if told is not None and told.value != noted:
+                raise StateError(
+                    "that database holds the records of a workspace in another folder",
+                    got=self.url.render_as_string(),
+                    next="database=URL of an empty one, or workspace=PATH of the folder it belongs to",
+                )
+            if told is None:
+                noted = noted or uuid.uuid4().hex
+                session.add(MetaRow(key="workspace", value=noted))
+                write_json(note, {"url": self.url.render_as_string(), "workspace": noted})
 
     @staticmethod
-    def _found_schema(engine: sa.Engine) -> str | None:
-        with Session(engine.execution_options(read=True)) as session:
+    def _found_schema(found: sa.Engine) -> str | None:
+        with Session(found.execution_options(read=True)) as session:
             told = sa.inspect(session.connection()).has_table(MetaRow.__tablename__)
-            found = session.get(MetaRow, "schema") if told else None
-            return found.value if found is not None else None
+            schema = session.get(MetaRow, "schema") if told else None
+            return schema.value if schema is not None else None
 
     def _check_schema(self, found: str | None) -> None:
         if found not in (None, str(SCHEMA)):
@@ -149,58 +203,38 @@ class Store:
 
     def _unwritable(self, error: Exception) -> InputError:
         reason = str(getattr(error, "orig", error))
+        if self.path is None:
+            return InputError(
+                f"the workspace database cannot be used: {reason}",
+                got=self.url.render_as_string(),
+                allowed="a PostgreSQL server that is up and lets you in",
+                next="PGPASSWORD or ~/.pgpass for its password; psql with the same URL shows whether it is up",
+            )
         return InputError(
             f"the workspace database cannot be used: {reason}",
-            got=str(self.path or self.url.render_as_string(hide_password=True)),
+            got=str(self.path),
             allowed="a folder that you may write to",
             next="workspace=PATH, or BENCHGEN_WORKSPACE",
         )
 
 
-def _engine(url: sa.URL) -> sa.Engine:
-    if url.get_backend_name() != "sqlite":
-        return sa.create_engine(url)
-    engine = sa.create_engine(url, poolclass=NullPool)
-
-    @sa.event.listens_for(engine, "connect")
-    def _connect(connection: Any, _: Any) -> None:
-        connection.isolation_level = None  # SQLAlchemy, not the driver, says BEGIN
-        for pragma in (f"busy_timeout={BUSY_S * 1000}", "journal_mode=WAL", "foreign_keys=ON"):
-            connection.execute(f"PRAGMA {pragma}")
-
-    @sa.event.listens_for(engine, "begin")
-    def _begin(connection: sa.Connection) -> None:
-        # IMMEDIATE: a writer waits for its turn here, not with "database is locked" at its first write
-        reading = connection.get_execution_options().get("read", False)
-        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
-
-    return engine
-
-
-def _empty_engine() -> sa.Engine:
-    engine = sa.create_engine("sqlite://")
-    Base.metadata.create_all(engine)
-    return engine
-
-
-def _lying_engine(path: Path) -> sa.Engine:
-    """The database in a folder that cannot be written to, where SQLite can make no files of its own.
-
-    Without a log of changes beside it, nobody is writing: it may be read as it lies.
-    """
-    log = path.with_name(f"{path.name}-wal")
-    still = "&immutable=1" if not log.exists() or not log.stat().st_size else ""
-    address = f"file:{quote(str(path))}?mode=ro{still}"
-    engine = sa.create_engine(
-        "sqlite://", poolclass=NullPool, creator=lambda: sqlite3.connect(address, uri=True)
-    )
-
-    @sa.event.listens_for(engine, "connect")
-    def _connect(connection: Any, _: Any) -> None:
-        connection.isolation_level = None
-
-    @sa.event.listens_for(engine, "begin")
-    def _begin(connection: sa.Connection) -> None:
-        connection.exec_driver_sql("BEGIN")
-
-    return engine
+def _server(url: str) -> str:
+    """The URL of a PostgreSQL database as it is noted; ConfigError for any other, or one with a password."""
+    try:
+        read = sa.make_url(url)
+    except sa.exc.ArgumentError:
+        read = sa.URL.create("no URL")
+    if read.get_backend_name() != "postgresql":
+        raise ConfigError(
+            "a workspace's records are in SQLite, inside it, or in a PostgreSQL database",
+            got=read.drivername,
+            allowed="postgresql://USER@HOST/DATABASE",
+            next="leave database out for SQLite",
+        )
+    if read.password is not None:
+        raise ConfigError(
+            "a password does not belong in a config",
+            got=read.render_as_string(hide_password=True),
+            next="PGPASSWORD or ~/.pgpass, and the URL without it",
+        )
+    return read.set(drivername="postgresql+psycopg").render_as_string()

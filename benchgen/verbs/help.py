@@ -11,7 +11,7 @@ from benchgen import config
 from benchgen.config.settings import takes
 from benchgen.verbs.words import EXAMPLES, KEYS, VERB_GROUPS, VERB_KEYS, VERBS, Verb
 
-EVERYWHERE = "workspace=PATH  output=text|json  user=NAME  permissions=NAME"
+EVERYWHERE = "workspace=PATH  database=URL  output=text|json  user=NAME  permissions=NAME"
 
 
 def help_text(word: str) -> str:

@@ -1,4 +1,7 @@
-"""Eight processes write to one workspace for a while: no record is lost, no id given out twice."""
+"""Eight processes write to one workspace for a while: no record is lost, no id given out twice.
+
+In SQLite inside the workspace, and in a PostgreSQL database on a real server.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from benchgen.store import ModelRow, Store
+from tests.postgres import binaries, new_database, server
 
 pytestmark = pytest.mark.slow
 
@@ -20,9 +24,10 @@ SECONDS = float(os.environ.get("BENCHGEN_WRITERS_S", "5"))
 WRITERS = 8
 WRITE = """
 import sys, time
+from pathlib import Path
 from benchgen.store import ModelRow, Store
 path, writer, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
-store, end, number = Store(path), time.monotonic() + seconds, 0
+store, end, number = Store.of(Path(path)), time.monotonic() + seconds, 0
 while time.monotonic() < end:
     store.add(ModelRow(name=f"{writer}-{number}", kind="base"))
     number += 1
@@ -30,12 +35,28 @@ print(number)
 """
 
 
-def test_eight_writers_lose_nothing(tmp_path: Path, soak: Callable[..., None]) -> None:
-    database = tmp_path / "ws" / "benchgen.db"
+@pytest.fixture(params=["sqlite", "postgresql"])
+def begun(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[str, Path]]:
+    """(what keeps its records, a workspace that has no record yet)."""
+    folder = tmp_path / "ws"
+    if request.param == "sqlite":
+        yield request.param, folder
+        return
+    if binaries() is None:
+        pytest.skip("no PostgreSQL server is installed here")
+    with server() as url:
+        monkeypatch.setenv("BENCHGEN_DATABASE", new_database(url))
+        yield request.param, folder
+
+
+def test_eight_writers_lose_nothing(begun: tuple[str, Path], soak: Callable[..., None]) -> None:
+    kind, folder = begun
     started = time.monotonic()
     writers = [
         subprocess.Popen(
-            [sys.executable, "-c", WRITE, str(database), str(number), str(SECONDS)],
+            [sys.executable, "-c", WRITE, str(folder), str(number), str(SECONDS)],
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -44,13 +65,14 @@ def test_eight_writers_lose_nothing(tmp_path: Path, soak: Callable[..., None]) -
     written = [int(writer.communicate()[0]) for writer in writers]
     assert [writer.returncode for writer in writers] == [0] * WRITERS
     assert min(written) > 0  # nobody was kept waiting for ever
-    rows = Store(database).all(ModelRow)
+    store = Store.of(folder, default=os.environ.get("BENCHGEN_DATABASE"))
+    rows = store.all(ModelRow)
     assert len({row.id for row in rows}) == len(rows) == sum(written)
     assert {row.name for row in rows} == {
         f"{writer}-{i}" for writer, number in enumerate(written) for i in range(number)
     }
     soak(
-        "writers",
+        f"writers_{kind}",
         writers=WRITERS,
         seconds=SECONDS,
         wall_s=round(time.monotonic() - started, 1),
