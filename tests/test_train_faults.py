@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -42,6 +43,7 @@ def small_memory(monkeypatch: pytest.MonkeyPatch, most: int, after: int = 0) -> 
     seen: list[int] = []
     forward = LlamaForCausalLM.forward
 
+    @functools.wraps(forward)  # what a model takes is read from its signature
     def limited(self: Any, input_ids: Any = None, **rest: Any) -> Any:
         if self.training:
             seen.append(len(input_ids))
