@@ -75,6 +75,7 @@ def test_filters_are_lists_of_what_there_is(ws: Workspace) -> None:
     kit = parts.Parts()
     fields = {w.description: w for w in browser.filters(kit)}
     assert {"Outcome", "Status", "Category", "Text"} <= set(fields)
+    assert fields["Outcome"].label == "all"
     fields["Outcome"].value = "wrong"
     assert browser.wanted == Filters(outcome="wrong")
     fields["Outcome"].value = None

@@ -50,6 +50,15 @@ def test_every_setting_is_shown_and_changed_ones_are_marked(plan: PlanRecord) ->
     assert sum("changed" in value for value in rows.values()) == 2
 
 
+def test_what_was_changed_stands_before_what_was_not(plan: PlanRecord) -> None:
+    """A table of thirty lines is scrolled: its end is not what a person looks at."""
+    settings = confirm.of_plan(plan).settings
+    assert [one.name for one in settings[3:5]] == [
+        "hyperparameters: max_steps",
+        "hyperparameters: r",
+    ]
+
+
 def test_estimates_stand_with_what_they_rest_on(plan: PlanRecord) -> None:
     page = BeautifulSoup(str(confirm.html(confirm.of_plan(plan))), "html.parser")
     table = page.find_all("table")[1]

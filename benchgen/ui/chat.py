@@ -28,7 +28,7 @@ from benchgen.ui.composer import composer
 
 INTERVAL_S = 0.1
 """Between two drawings."""
-CHOICES = 6
+CHOICES = 5
 """Buttons for numbered choices; the others are typed."""
 TAIL_TURNS = 5
 """What a page shows that was loaded again, below the outputs that no longer move."""

@@ -69,6 +69,7 @@ def of_plan(record: PlanRecord, kind: str = "plan", label: str = "") -> Shown:
         Setting(name, tables.plain(value), usual.get(name, ""))
         for name, value in plan_settings(plan)
     ]
+    settings.sort(key=_rank)
     estimates = [(name, e.words, e.basis) for name, e in plan.estimates.items()]
     label = label or str(record.id)
     title = f"{kind.capitalize()} {label}: {plan.job_type} of {plan.base_model}"
@@ -114,6 +115,11 @@ def changes(plan: Plan) -> dict[str, str]:
         for key, value in plan.hyperparameters.items()
         if key in usual and usual[key] != value
     }
+
+
+def _rank(one: Setting) -> int:
+    """What the plan is comes first, then what was changed: it must not have to be looked for."""
+    return 1 if one.usual else 0 if ":" not in one.name else 2
 
 
 def html(shown: Shown, decision: str = "") -> Markup:

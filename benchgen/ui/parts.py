@@ -64,6 +64,7 @@ class Parts:
         self._lib = ipywidgets
         self._made: list[Any] = []
         self._styles: dict[str, Any] = {}
+        self._wrapped: Any = None
         self._layout = self._keep(ipywidgets.Layout(width="auto", max_width="64rem"))
 
     def button(self, name: str, look: str, tip: str = "") -> Any:
@@ -85,7 +86,9 @@ class Parts:
         style = self._style("field", self._lib.widgets.widget_description.DescriptionStyle, None)
         shown = [(clipped(words, 60), value) for words, value in options]
         return self._keep(
-            self._lib.Dropdown(description=name, options=shown, style=style, layout=self._layout)
+            self._lib.Dropdown(
+                description=name, options=shown, index=0, style=style, layout=self._layout
+            )
         )
 
     def line(self, name: str, hint: str = "") -> Any:
@@ -110,7 +113,9 @@ class Parts:
 
     def row(self, *children: Any) -> Any:
         """The widgets side by side, in as many lines as they need."""
-        return self._keep(self._lib.HBox(children, layout=self._layout))
+        if self._wrapped is None:
+            self._wrapped = self._keep(self._lib.Layout(flex_flow="row wrap", max_width="64rem"))
+        return self._keep(self._lib.HBox(children, layout=self._wrapped))
 
     def column(self, *children: Any) -> Any:
         """The widgets one below the other."""
