@@ -142,9 +142,9 @@ class Lab:
         self.asked: list[str] = []
         self.page.on("request", lambda r: self.asked.append(r.url))
         self.open()
-        if dark:
-            self.command("apputils:change-theme", theme="JupyterLab Dark")
-            self.page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
+        theme = "JupyterLab Dark" if dark else "JupyterLab Light"  # a server keeps the last one
+        self.command("apputils:change-theme", theme=theme)
+        self.page.wait_for_selector(f"body[data-jp-theme-name='{theme}']", state="attached")
 
     def open(self) -> None:
         """Show the notebook, its kernel ready."""
