@@ -49,6 +49,8 @@ WRITER = "scripted"
 """Name of the model that writes questions in such a workspace."""
 DATASET = "yahma/alpaca-cleaned"
 """The hub dataset that counts as present."""
+BASE = "Qwen/Qwen2.5-0.5B-Instruct"
+"""What a plan trains, and an earlier job trained, where the context does not say."""
 FAR = 32503680000.0
 """Seconds since the epoch of a heartbeat that is never silent: the year 3000."""
 NAMED = re.compile(
@@ -610,7 +612,7 @@ def _waiting(ws: AccountWorkspace, agent: Agent, item: Mapping[str, Any]) -> Wai
     if kind == "plan":
         found = _plan(ws, agent, told)
     elif kind == "merge":
-        found = _tools(agent).plan_merge(told.get("job"), told.get("name")).waiting
+        found = _merge(agent, told)
     elif kind == "preview":
         found = _preview(ws, told, label)
     elif kind == "batch":
@@ -644,14 +646,32 @@ def _plan(ws: AccountWorkspace, agent: Agent, told: Mapping[str, Any]) -> Waitin
         *("epochs", "max_steps", "learning_rate", "rank", "alpha", "batch_size"),
         *("num_generations", "max_length"),
     )
-    given = {key: told[key] for key in names if key in told}
+    given = {key: told[key] for key in names if told.get(key) is not None}
     found = _tools(agent).plan_training(agent.situation, **given)
+    if found.waiting is None:  # told in part: what is missing of it does not matter to the case
+        given = {"job_type": "lora", "base_model": BASE, "dataset": DATASET, **given}
+        found = _tools(agent).plan_training(agent.situation, **given)
     if found.waiting is None:
-        raise InputError("the plan that waits cannot be made", got=found.text)
+        steps = {key: given[key] for key in ("epochs", "max_steps") if key in given}
+        found = _tools(agent).plan_training(
+            agent.situation, "lora", base_model=BASE, dataset=DATASET, **steps
+        )
+    assert found.waiting is not None, found.text
     hashes = {value for key, value in told.items() if key.startswith("dataset_sha")}
     if len(hashes) > 1 and file.is_file():
         write_atomic(file, file.read_bytes().replace(b"entry 1.", b"entry 99."))
     return found.waiting
+
+
+def _merge(agent: Agent, told: Mapping[str, Any]) -> Waiting:
+    """The plan of a merge as it was shown, under a free name where the one that is told is taken."""
+    job = told.get("job") or max(one.job or 0 for one in agent.situation.models)
+    name = str(told.get("name") or "merged")
+    for one in (name, f"{name}-as-shown"):
+        found = _tools(agent).plan_merge(job, one).waiting
+        if found is not None:
+            return found
+    raise InputError("the merge that waits cannot be made", got=dict(told))
 
 
 def _preview(ws: AccountWorkspace, told: Mapping[str, Any], label: str) -> Waiting:

@@ -256,8 +256,11 @@ def _plain_pair(record: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def _chat_of(record: Mapping[str, Any]) -> Any:
-    """The messages of a row: as they are, or those of `conversations` with the names of a chat's roles."""
+    """The messages of a row: as they are, a prompt and a completion of messages, or those of `conversations`."""
     told = record.get("messages")
+    both = record.get("prompt"), record.get("completion")
+    if told is None and all(isinstance(part, list) for part in both):
+        return [*record["prompt"], *record["completion"]]
     if told is not None or not isinstance(record.get("conversations"), list):
         return told
     turns = [turn if isinstance(turn, dict) else {} for turn in record["conversations"]]

@@ -601,7 +601,10 @@ def status(desk: Desk, job: int | None) -> Outcome:
     if state == "finished":
         model = told.get("model")
         arguments["model"] = model
-        text = f"{head} is finished: {words.name(model)} is in the catalogue.\n\nNext: `run benchmark 1 on {words.name(model)}`, by the benchmark's own number."
+        text = (
+            f"{head} is finished: {words.name(model)} is in the catalogue.\n\n"
+            f"Next: `run benchmark {_asked_of(desk, row)} on {words.name(model)}`."
+        )
     elif state in ("failed", "stopped"):
         why = cause(found)
         arguments["error"] = short(why)
@@ -611,6 +614,14 @@ def status(desk: Desk, job: int | None) -> Outcome:
         left = f", about {told['seconds_left']} s left" if "seconds_left" in told else ""
         text = f"{head} is {state}: step {arguments['step']} of {steps}{loss}{left}.\n\nNext: ask again at any time; `training logs of job {found.id}` shows its lines."
     return Outcome(text, arguments)
+
+
+def _asked_of(desk: Desk, plan: Mapping[str, Any]) -> Any:
+    """The benchmark that a plan was made around; NUMBER where there is none."""
+    data = plan.get("dataset") or {}
+    if data.get("runs"):
+        return desk.ws.get_run(data["runs"][0]).row.benchmark_id
+    return data.get("benchmark") or "NUMBER"
 
 
 def logs(desk: Desk, job: int | None, lines: int | None) -> Outcome:
