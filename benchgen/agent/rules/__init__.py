@@ -15,22 +15,22 @@ Arguments by intent. An absent one was not said; ids are ints; a name that fits 
 | create_from_document | path, kind, n, name, n_options, language, difficulty, grounded (always true) |
 | publish | benchmark |
 | publish_and_run | benchmark, model or models; run settings as below |
-| run_benchmark | benchmark, model, report ["run id", "link"]; settings: limit, seed, repeats, temperature, max_tokens |
+| run_benchmark | benchmark, model, report (always ["run id", "link"]); settings: limit, seed, repeats, temperature, max_tokens |
 | multi_run | benchmark, models (names); settings as above |
 | run_status | run, or nothing: all that is under way |
 | resume_run | run (job, where a job is meant) |
-| compare_runs | runs; models or benchmark (its runs) where no run was named; links |
+| compare_runs | runs; run (the last one, where `it` is compared with what came before); links |
 | show_dataset | run, mode (as typed, of any language once known), rows, offset, category |
 | explain_low_score | run, suggest {"mode": "all"} |
 | plan_training | job_type (lora, grpo, continue, from-run), base_model, dataset, run (runs, where several), mode, benchmark, job, name, quantize (4-bit); settings: epochs, max_steps, learning_rate, rank, alpha, batch_size, num_generations, max_length, seed, temperature, beta, warmup, weight_decay, dropout, gradient_accumulation, max_tokens |
-| revise_plan | plan (its label), show ("plan"), and each changed argument of plan_training |
+| revise_plan | plan (its label), show (that the changed plan waits for a new yes), and each changed argument of plan_training |
 | revise_preview | preview (its label), edits [{"q", "answer" or "prompt" or "options" or "remove" or "replace" or "change"}], and each changed argument of create_benchmark |
 | plan_merge | job, model, name, base_model |
 | training_status | job |
 | training_logs | job, lines |
-| choose_option | option (from 1), benchmark, then (the option as an intent), model |
+| choose_option | option (from 1), benchmark, then ("run" or "publish", where that is asked for after it), model |
 | leave_draft | benchmark |
-| refuse_unsupported | action (stop, delete, unpublish, edit), run, job, benchmark or model, where (the command for people) |
+| refuse_unsupported | action (stop, stop run, delete, delete run, unpublish), run, job, benchmark or model, where (the command for people) |
 | refuse_secret | nothing, least of all the secret |
 | refuse_limit | n, limit, and what else was said |
 | help | limit where one was asked for, topic |
@@ -46,6 +46,6 @@ them with their arguments, where what they are about is known by then.
 
 from __future__ import annotations
 
-from benchgen.agent.rules.understand import understand
+from benchgen.agent.rules.brain import understand
 
 __all__ = ["understand"]

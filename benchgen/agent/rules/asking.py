@@ -1,0 +1,99 @@
+"""Questions about this agent, its words and its limits."""
+
+from __future__ import annotations
+
+from benchgen.agent.rules.creating import LIMIT
+from benchgen.agent.rules.reading import Reading
+from benchgen.agent.rules.references import run_ids
+from benchgen.agent.situation import Wish
+
+_TROUBLE = (
+    (r"\bMIXUP\b|MIXED (?:up|a|my|it|RUN|MODEL)", "start a new chat, name runs by id"),
+    (
+        r"\b403\b|\bFORBIDDEN\b",
+        "permission to train: send it again; if it stays, it is not allowed here",
+    ),
+    (r"\bTROUBLE\b", "wait a moment and send it again; split a large request, or continue"),
+)
+"""What goes wrong in a talk, and what to do."""
+TOPICS = (
+    (r"\bLETTERS\b", "options are reordered automatically"),
+    (r"\bGRPO\b", "grpo"),
+    (r"\bMERGE\b", "merge"),
+    (r"\bDISTILL\b", "distill"),
+    (r"\bMODE\b|\bFAILURES\b", "modes of a run dataset"),
+    (r"\bADAPTER\b", "adapter"),
+    (r"\bLORA\b|\bQUANT\b", "lora"),
+    (r"\bDRAFT\b|\bPUBLISH\b|\bUNPUBLISH\b", "draft and published"),
+    (r"\bEPOCH\b|\bSTEP\b", "epochs and steps"),
+    (r"\bLR\b", "learning rate"),
+    (r"\bRANK\b|\bALPHA\b", "rank"),
+    (r"\bBASE\b", "base model"),
+    (
+        r"\bKEYPOINTS\b|\bTOOL\b|\bNUMERIC\b|\bMCQ\b|\bQA\b|\bkinds?\b|\btypes?\b",
+        "kinds of questions",
+    ),
+    (r"\bTRAIN\b", "training"),
+    (r"\bDATASET\b", "run dataset"),
+    (r"\bIMPROVED\b|\binterval\b|\bsignificant\b|\bCOMPARE\b", "comparing runs"),
+    (r"\bSCORE\b", "score"),
+    (r"\bBENCHMARK\b", "benchmark"),
+    (r"\bRUN\b|\bEVAL\b", "run"),
+    (r"\bcosts?\b|\bcredits?\b|\bprice\b|\bfree\b|\bexpensive\b", "cost"),
+    (r"\btoken\b|\bkey\b|\bpassword\b|\bTOKEN\b", "tokens"),
+    (r"\bMODEL\b", "models"),
+)
+
+
+def help_wanted(reading: Reading) -> Wish | None:
+    """Help, or the limit of questions; None if neither is asked."""
+    if (
+        reading.has(r"\bHOWMANY\b|\bLIMIT\b|\bbiggest\b|\bmaximum\b|\blargest\b")
+        and reading.has(r"\b(?:QUESTION|BENCHMARK)\b")
+        and not reading.has(r"\b(?:EVAL|FAILURES|DISTILL|SHOW)\b|\d|@bench")
+        and not run_ids(reading)
+    ):
+        return Wish("help", {"limit": LIMIT})
+    if (
+        reading.has(r"\bHELP\b")
+        and not reading.has(r"\b(?:TRAIN|JOB|LORA|GRPO|DISTILL|it) HELP\b")
+        and len(reading.tokens) < 14
+        and not reading.has(r"\bHELP (?:\S+ )?(?:CREATE|TRAIN|EVAL|COMPARE|MERGE|PUBLISH|MAKE)\b")
+    ):
+        return Wish("help", {})
+    return None
+
+
+def explained(reading: Reading) -> Wish | None:
+    """A word or behaviour to explain; None if no such thing is asked."""
+    if reading.has(r"\bLETTERS\b") and reading.has(
+        r"\bANSWER\b|\bOPTION\b|\bMAKE\b|\bLETTERS\b.*\bLETTERS\b|\bcorrect\b|CHANGE|spread"
+    ):
+        return Wish("explain", {"topic": "options are reordered automatically"})
+    for pattern, topic in _TROUBLE:
+        if reading.has(pattern) and not reading.has(r"\b(?:CREATE|UNPUBLISH|EVAL|PLAN)\b|@bench"):
+            return Wish("explain", {"topic": topic})
+    if not _asks(reading):
+        return None
+    found = next((name for pattern, name in TOPICS if reading.has(pattern)), None)
+    return Wish("explain", {"topic": found}) if found else None
+
+
+def _asks(reading: Reading) -> bool:
+    if run_ids(reading) or reading.has(r"@bench|@file|@table"):
+        return reading.has(r"\bEXPLAIN\b.*\b(?:MODE|DISTILL|GRPO|LORA)\b") and not run_ids(reading)
+    if reading.has(
+        r"\bEXPLAIN\b|^(?:a |so )*(?:WHAT)(?: (?:is|are|a|it|the|does|do|you|your|of|happens|if))* (?:[A-Z]+)(?: (?:MODE|MODEL|TRAIN))?(?: (?:\?|for|good|and|here|then|COMPARE|RUN|DATASET|it|\.))*$"
+    ):
+        return True
+    if reading.has(
+        r"\bHOW\b(?: (?:you|it|a|does|do|can|is|are|the|i))* (?:[A-Z]+ )?.*\b(?:work|works|works here|done|calculated|computed|measured|scored|function|funktioniert|funciona|marche|fonctionne|funziona|работает)\b|\bHOW (?:you|do|can|i|does|one) "
+    ):
+        return True
+    return (
+        reading.has(
+            r"^(?:can|you|do|does|is|are|should|must|will|WANT|QUESTIONWORD|what happens)\b.*\?$|\bshould i\b|\bdo i (?:need|have)\b|\bdifference\b|what happens"
+        )
+        and reading.has(r"\bi\b|\bit possible|\bdifference\b|what happens|\ballowed\b|\bcosts?\b")
+        and not reading.has(r"\d|@model")
+    )

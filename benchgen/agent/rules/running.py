@@ -1,0 +1,272 @@
+"""Publishing, running a benchmark on models, going on with a run, and how a run stands."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from benchgen.agent.rules.marks import BENCH, FILE, HUB, MODEL, QUOTE, Mark
+from benchgen.agent.rules.reading import Reading
+from benchgen.agent.rules.references import (
+    a_job,
+    a_run,
+    benchmark_ids,
+    job_ids,
+    made_model,
+    meant_benchmark,
+    mentions_it,
+    model_arguments,
+    run_ids,
+    run_seen,
+)
+from benchgen.agent.rules.settings import run_settings
+from benchgen.agent.situation import Wish
+
+_SLOT_END = r"(?= ?(?:[,.;:?!\n]|$)| (?:on|with|and|then|please|of|in|LIMIT|TEMPERATURE|SEED|you|it|@)(?: |$))"
+_NOT_MODELS = frozenset(
+    [
+        "it",
+        "this",
+        "that",
+        "a",
+        "the",
+        "them",
+        "model",
+        "benchmark",
+        "first",
+        "again",
+        "now",
+        "all",
+        "both",
+        "every",
+        "each",
+    ]
+)
+
+
+def publish(reading: Reading) -> Wish | None:
+    """A benchmark to publish, with a run after it where one is asked for."""
+    if not reading.has(r"\bPUBLISH\b") or reading.has(r"not (?:\S+ ){0,2}?PUBLISH"):
+        return None
+    arguments = _benchmark(reading)
+    if reading.has(r"\bEVAL\b|\bRUN\b") or (reading.of_kind(MODEL) and reading.has("then|and")):
+        wish = _ask(reading, "publish_and_run", {**arguments, **_models(reading)})
+        return _with_settings(wish, reading)
+    if reading.of_kind(MODEL) and not reading.of_kind(BENCH):
+        return Wish(
+            "explain", {"topic": "publishing a model", **model_arguments(reading.of_kind(MODEL))}
+        )
+    return _ask(reading, "publish", arguments)
+
+
+def _benchmark(reading: Reading) -> dict[str, Any]:
+    """{benchmark}, or {benchmark_candidates} where a name fits several, or nothing."""
+    ids = benchmark_ids(reading)
+    if len(ids) == 1:
+        return {"benchmark": ids[0]}
+    if ids:
+        return {"benchmark_candidates": list(ids)}
+    if (run := next((r for r in map(_seen(reading), run_ids(reading)) if r), None)) is not None:
+        return {"benchmark": run.benchmark}
+    if _says_which(reading) and (meant := meant_benchmark(reading.situation)) is not None:
+        return {"benchmark": meant}
+    return {}
+
+
+def _seen(reading: Reading) -> Any:
+    return lambda id: run_seen(id, reading.situation)
+
+
+def _says_which(reading: Reading) -> bool:
+    """Whether `it`, `the same benchmark` or nothing at all points at the one talked about."""
+    return not reading.has(r"\b(?:which|any|some) BENCHMARK")
+
+
+def _models(reading: Reading) -> dict[str, Any]:
+    """{model}, {model_candidates} or {models}, as far as the message names any."""
+    marks = _distinct(reading.of_kind(MODEL))
+    if len(marks) > 1:
+        return {"models": [mark.value for mark in marks]}
+    if marks:
+        return model_arguments(marks)
+    if (made := made_model(reading)) is not None:
+        return {"model": made}
+    if reading.has(r"(?:SAME|old|previous|PREVIOUS) MODEL"):
+        run = run_seen(reading.situation.last_run, reading.situation)
+        return {"model": run.model} if run else {}
+    if hubs := reading.of_kind(HUB):
+        return {"model": hubs[0].value}
+    return _as_typed(reading)
+
+
+def _distinct(marks: list[Mark]) -> list[Mark]:
+    seen: dict[Any, Mark] = {}
+    for mark in marks:
+        seen.setdefault((mark.value, mark.others), mark)
+    return list(seen.values())
+
+
+def _as_typed(reading: Reading) -> dict[str, Any]:
+    """The name of a model that no list holds, as it was typed."""
+    for pattern in (
+        r"(?:\bEVAL|\bRERUN|\bMODEL) ((?:(?!on\b|with\b|a\b|it\b|BENCHMARK|RUN|@|and\b|then\b)\S+ ){1,5})(?:on|with|of)\b",
+        rf"\bEVAL\b.*?(?:@bench\d+|BENCHMARK(?: \d+)?|it|\d+) (?:on|with|of|to)(?: (?:a|MODEL|it))* ((?!@|\d+ QUESTION|LIMIT|TEMPERATURE)\S+(?: (?!on\b|with\b|and\b|then\b|please\b|,)\S+){{0,5}}?){_SLOT_END}",
+        rf"\bEVAL (?:it|BENCHMARK)?(?: ?(?:on|with))(?: (?:a|MODEL))* ((?!@|LIMIT|it\b|SAME|BENCHMARK)\S+(?: (?!on\b|with\b|and\b|then\b|please\b|,)\S+){{0,5}}?){_SLOT_END}",
+    ):
+        if match := reading.find(pattern):
+            typed = reading.group(match).strip(" \"'.,;:!?")
+            if _can_be_model(typed):
+                return {"model": typed}
+    for mark in reading.of_kind(QUOTE):
+        if reading.has(r"\bEVAL\b") and not reading.has(r"NAME @quote"):
+            return {"model": mark.value}
+    return {}
+
+
+def _can_be_model(typed: str) -> bool:
+    return (
+        len(typed) > 2
+        and typed.casefold() not in _NOT_MODELS
+        and bool(re.search(r"[a-z]", typed, re.IGNORECASE))
+        and bool(re.search(r"[\d/-]", typed) or len(typed.split()) < 3)
+        and not re.search(
+            r"\b(?:benchmark|quiz|test|question|model|again|everything|it)s?\b",
+            typed,
+            re.IGNORECASE,
+        )
+    )
+
+
+def run(reading: Reading) -> Wish | None:
+    """A benchmark to run on one model or several; None if no run is asked for."""
+    wanted = reading.has(r"\bEVAL\b|\bRERUN\b")
+    again = reading.has(
+        r"\bRERUN\b|\bEVAL\b.*\bagain\b|again.*\bEVAL\b|\bRUN (?:# )?\d+ again|once more|one more time"
+    )
+    implied = reading.has(
+        r"(?:HOW|what about).*@model|@model.*\b(?:on|with)\b.*@bench|@bench\d+ (?:on|with) (?:a )?@model|COMPARE.*@model.*@bench"
+    ) and bool(reading.of_kind(MODEL))
+    if not (wanted or again or implied) or reading.has(r"not (?:\S+ )?EVAL"):
+        return None
+    if reading.of_kind(FILE):
+        return None
+    arguments = _benchmark(reading)
+    models = _models(reading)
+    if again and not models:
+        run = run_seen(a_run(reading), reading.situation)
+        if run:
+            arguments, models = {"benchmark": run.benchmark}, {"model": run.model}
+    if not (arguments or models or wanted):
+        return None
+    return _with_settings(_run_wish(reading, arguments, models), reading)
+
+
+def _run_wish(reading: Reading, arguments: dict[str, Any], models: dict[str, Any]) -> Wish:
+    if "models" in models:
+        return _ask(reading, "multi_run", {**arguments, **models})
+    if not models and arguments and reading.has(r"(?:ALL|both|every|each) (?:\S+ )?MODEL"):
+        arguments["models"] = [m.name for m in reading.situation.models]
+        return _ask(reading, "multi_run", arguments)
+    named = benchmark_ids(reading)
+    if not models and not named and not mentions_it(reading) and not reading.has(r"SAME|@model"):
+        arguments = arguments if reading.situation.last_benchmark is not None else {}
+    return _ask(reading, "run_benchmark", {**arguments, **models})
+
+
+def _with_settings(wish: Wish, reading: Reading) -> Wish:
+    """The wish with the run's settings, and with what the reply tells of each run."""
+    given: dict[str, Any] = dict(run_settings(reading))
+    if wish.intent != "clarify":
+        given["report"] = ["run id", "link"]
+    return Wish(wish.intent, {**wish.arguments, **given}, wish.later)
+
+
+def _ask(reading: Reading, intent: str, arguments: dict[str, Any]) -> Wish:
+    """The wish, or the question for what it lacks."""
+    missing = []
+    if "benchmark" not in arguments:
+        missing.append("benchmark")
+    if intent in ("run_benchmark", "publish_and_run", "multi_run") and not (
+        {"model", "model_candidates", "models"} & set(arguments)
+    ):
+        missing.append("model")
+    if missing:
+        return Wish("clarify", {"missing": missing, "wish": intent, **arguments})
+    return Wish(intent, arguments)
+
+
+# ---------------------------------------------------------------------------- status and resume
+
+
+def resume(reading: Reading) -> Wish | None:
+    """A run or job to go on with from where it stopped."""
+    if not reading.has(r"\bRESUME\b|\bCONTINUE\b"):
+        return None
+    if (
+        reading.has(
+            r"\bTRAIN\b|\bLORA\b|\bGRPO\b|\bADAPTER\b|DATASET|@hub|@file|\bSTEP\b|\bEPOCH\b"
+        )
+        and not run_ids(reading)
+        and not (
+            reading.has(r"\bRESUME\b")
+            and reading.has(r"\bTRAIN\b|\bJOB\b")
+            and not reading.has(r"@hub|@file|DATASET|ADAPTER")
+        )
+    ):
+        return None
+    if reading.has(r"\bWHY\b|\bHOW\b"):
+        return None
+    if not run_ids(reading) and (job_ids(reading) or reading.has(r"\bJOB\b|\bTRAIN\b")):
+        return _resumed_job(reading)
+    run = a_run(reading)
+    if run is None:
+        failed = [r.id for r in reading.situation.runs if r.state == "failed"]
+        run = (
+            failed[0] if len(failed) == 1 and reading.has(r"RUN|failed|FAIL|one|FAILURES") else None
+        )
+    if run is None:
+        if not reading.has(r"\bRESUME\b|RUN"):
+            return None
+        return Wish("clarify", {"missing": ["run"], "wish": "resume_run"})
+    return Wish("resume_run", {"run": run})
+
+
+def _resumed_job(reading: Reading) -> Wish:
+    job = a_job(reading)
+    if job is None:
+        return Wish("clarify", {"missing": ["job"], "wish": "resume_run"})
+    return Wish("resume_run", {"job": job})
+
+
+def status(reading: Reading) -> Wish | None:
+    """How a run stands or what it scored; None if that is not asked."""
+    ids = run_ids(reading)
+    asks = reading.has(r"\bSTATUS\b|\bSCORE\b|\bHOW\b|\bLINK\b")
+    failed = reading.has(
+        r"\b(?:WHY|WHAT)\b.*\b(?:FAIL|failed|FAILURES|happened|stopped|STOP)\b|\bFAIL\b"
+    ) and (ids or reading.has(r"\bRUN\b|\bit\b"))
+    bare = bool(ids) and _only_names(reading)
+    about = bool(ids) or reading.has(
+        r"\bRUN\b|\bit\b|LAST|@bench|BENCHMARK|@model|^(?:\S+ ){0,4}(?:STATUS|SCORE)"
+    )
+    if not (bare or failed or (asks and about)):
+        return None
+    run = a_run(reading)
+    if not ids and reading.has(r"\bALL\b|everything|\bRUN s\b"):
+        run = None
+    if not ids and reading.of_kind(BENCH):
+        fits = [
+            r.id for r in reading.situation.runs if r.benchmark in reading.of_kind(BENCH)[0].all
+        ]
+        run = max(fits) if fits and run not in fits else run
+    return Wish("run_status", {"run": run} if run is not None else {})
+
+
+def _only_names(reading: Reading) -> bool:
+    """Whether the message is a run's id and little else: `run 1081`, `#1081?`, `show me run 1081`."""
+    rest = re.sub(
+        r"\d+|#|RUN|EVAL|SHOW|OPEN|a|please|you|[.,?!:]|id|of|LINK|open|about|WHAT|EXPLAIN",
+        " ",
+        reading.plain,
+    )
+    return not rest.split()

@@ -1,0 +1,375 @@
+"""Planning a training or a merge, and how trainings stand."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from benchgen.agent.rules.creating import named
+from benchgen.agent.rules.looking import _MODES
+from benchgen.agent.rules.marks import FILE, HUB, MODEL, QUOTE, Mark
+from benchgen.agent.rules.reading import NUM, Reading
+from benchgen.agent.rules.records import model_seen
+from benchgen.agent.rules.references import (
+    a_job,
+    a_run,
+    benchmark_ids,
+    job_ids,
+    job_seen,
+    meant_benchmark,
+    meant_job,
+    mentions_it,
+    run_ids,
+    run_seen,
+)
+from benchgen.agent.rules.settings import settings
+from benchgen.agent.situation import Wish
+
+_TRAINING_SETTINGS = frozenset(
+    [
+        "epochs",
+        "max_steps",
+        "learning_rate",
+        "rank",
+        "alpha",
+        "batch_size",
+        "num_generations",
+        "max_length",
+        "seed",
+        "temperature",
+        "beta",
+        "warmup",
+        "weight_decay",
+        "dropout",
+        "gradient_accumulation",
+        "max_tokens",
+        "quantize",
+    ]
+)
+
+
+def plan(reading: Reading) -> Wish | None:
+    """A training to plan; None if none is asked for."""
+    if not _asks(reading):
+        return None
+    kind = job_type(reading)
+    arguments: dict[str, Any] = {"job_type": kind} if kind else {}
+    arguments |= _subject(reading, kind)
+    arguments |= {k: v for k, v in settings(reading).items() if k in _TRAINING_SETTINGS}
+    name, _ = named(reading) if reading.has(r"\bNAME\b") else ("", None)
+    if name:
+        arguments["name"] = name
+    if missing := _missing(reading, kind, arguments):
+        return Wish("clarify", {"missing": missing, "wish": "plan_training", **arguments})
+    return Wish("plan_training", arguments)
+
+
+def _asks(reading: Reading) -> bool:
+    if reading.has(
+        r"\b(?:EVAL|RERUN)\b.*(?:BENCHMARK|@bench|\bit\b).*(?:MODEL (?:\S+ ){0,5}?(?:TRAIN|JOB)|(?:TRAIN|LORA|DISTILL) (?:\d+ )?MODEL|ADAPTER)"
+    ):
+        return False
+    if reading.has(r"\b(?:TRAIN|LORA|GRPO)\b") and not reading.has(
+        r"^(?:\S+ ){0,4}(?:STATUS|LOGS|SHOW)\b|\bLOGS\b"
+    ):
+        return not reading.has(r"\bSTATUS\b") or reading.has(r"\bPLAN\b|EPOCH|STEP|LR|@hub|@file")
+    if reading.has(r"\bDISTILL\b") and not reading.has(r"\bSHOW\b|\bDATASET of\b|\bROW\b|\bWHAT\b"):
+        return (
+            bool(run_ids(reading))
+            or bool(reading.of_kind(MODEL))
+            or reading.has(r"\bit\b|\bRUN\b|\bPLAN\b")
+        )
+    if reading.has(r"\bPLAN\b") and not reading.has(r"\bMERGE\b|\bSHOW\b|\bWHAT\b|SAME PLAN"):
+        return reading.has(
+            r"\bRUN\b|FAILURES|DISTILL|@hub|@file|EPOCH|STEP|@model|\d{2,}|JOB|ADAPTER|DATASET"
+        )
+    return False
+
+
+def job_type(reading: Reading) -> str | None:
+    """lora, grpo, continue or from-run; None where the words leave it open."""
+    if reading.has(r"\bGRPO\b"):
+        return "grpo"
+    data = reading.of_kind(HUB, FILE)
+    if _goes_on(reading):
+        return "continue"
+    if (
+        run_ids(reading)
+        or reading.has(
+            r"\b(?:FAILURES|DISTILL)\b|from (?:a )?(?:LAST |it )*RUN|RUN (?:based )?TRAIN"
+        )
+    ) and (not data or reading.has(r"from (?:a )?(?:LAST |it )*RUN")):
+        return "from-run"
+    if data or reading.has(r"\bLORA\b|\bQUANT\b|\bDATASET\b"):
+        return "lora"
+    return None
+
+
+def _goes_on(reading: Reading) -> bool:
+    """Whether an adapter that is there is to be trained further."""
+    if not reading.has(r"\bCONTINUE\b|\bMORE\b|\bfurther\b|\bRESUME TRAIN|\bagain\b"):
+        return False
+    adapters = [m for m in reading.of_kind(MODEL) if _is_adapter(reading, m)]
+    return (
+        bool(adapters)
+        or bool(job_ids(reading))
+        or reading.has(r"\bADAPTER\b|\bJOB\b|CONTINUE(?: a)? TRAIN|TRAIN it")
+    )
+
+
+def _is_adapter(reading: Reading, mark: Mark) -> bool:
+    seen = model_seen(str(mark.value), reading.situation)
+    return bool(seen and seen.kind == "adapter")
+
+
+def _subject(reading: Reading, kind: str | None) -> dict[str, Any]:
+    """What is trained on what."""
+    found: dict[str, Any] = {}
+    if kind == "from-run":
+        ids = run_ids(reading)
+        run = ids[0] if ids else a_run(reading)
+        if run is not None:
+            found["run"] = run
+        if len(ids) > 1:
+            found["runs"] = ids
+        found["mode"] = _mode(reading)
+    if kind == "continue":
+        job = a_job(reading)
+        if job is not None:
+            found["job"] = job
+    if kind == "grpo":
+        ids_b = benchmark_ids(reading)
+        benchmark = ids_b[0] if len(ids_b) == 1 else None if ids_b else _of_run(reading)
+        if benchmark is not None:
+            found["benchmark"] = benchmark
+    if dataset := _dataset(reading):
+        found["dataset"] = dataset
+    if kind != "continue":
+        found |= base_model(reading, bool(dataset))
+    return found
+
+
+def _of_run(reading: Reading) -> int | None:
+    """The benchmark of the run named, else the one talked about."""
+    runs = run_ids(reading)
+    run = run_seen(runs[0], reading.situation) if runs else None
+    return run.benchmark if run else meant_benchmark(reading.situation)
+
+
+def _mode(reading: Reading) -> str:
+    """failures unless another is said; a mode that does not exist stays as typed."""
+    if match := reading.find(r"MODE (?:(?:is|=|:|of|a) )*(@quote\d+|[^\s,.;:?!@]+)"):
+        for concept, mode in _MODES:
+            if concept in match[1]:
+                return mode
+        return reading.group(match).strip("\"'“”")
+    return next(
+        (mode for concept, mode in _MODES[:2] if reading.has(rf"\b{concept}\b")), "failures"
+    )
+
+
+def _dataset(reading: Reading) -> str:
+    """The training data: a hub id or file."""
+    files = reading.of_kind(FILE)
+    if files:
+        return str(files[0].value)
+    hubs = [m for m in reading.of_kind(HUB) if not _model_place(reading, m)]
+    if hubs:
+        return str(hubs[0].value)
+    if match := reading.find(r"DATASET (?:(?:NAME|of|:|=|from|a|on) )*(@quote\d+)"):
+        return str(reading.marks[match[1]].value)
+    match = reading.find(
+        r"(?:on|with|with the|using) (?:a )*(?:DATASET )((?!@|of\b|with\b|RUN|it\b|for\b)[^\s,.;:]+(?: (?!with|,|for|and|\d)[^\s,.;:]+){0,2})"
+    ) or reading.find(
+        r"\bon (?:a )*((?!@|a\b|it\b|SAME|RUN|BENCHMARK|FAILURES|DISTILL)[^\s,.;:]+(?: (?!with|,|for|and|\d)[^\s,.;:]+){0,2}) DATASET"
+    )
+    return reading.group(match).strip() if match else ""
+
+
+def _model_place(reading: Reading, mark: Mark) -> bool:
+    """Whether an unknown hub id stands where a base model does: `of X on Y`, `base model X`."""
+    place = next((g for g, m in reading.marks.items() if m is mark), "")
+    before = reading.plain[: reading.plain.find(place)][-40:]
+    if re.search(
+        r"DATASET(?: (?:of|:|=|NAME|a))* $|\bon (?:a )*(?:DATASET )?$|\bwith DATASET $", before
+    ):
+        return False
+    if re.search(
+        r"(?:BASE|MODEL|LORA|TRAIN|GRPO|QUANT)(?: (?:of|on|:|=|a|is|to|for|model|with|it))* $",
+        before,
+    ):
+        return not (reading.of_kind(MODEL) and re.search(r"\bon\b", before[-6:]))
+    return (
+        len(list(reading.of_kind(HUB))) > 1
+        and not reading.of_kind(MODEL)
+        and re.search(r"\bof (?:a )?$", before) is not None
+    )
+
+
+def base_model(reading: Reading, has_data: bool = False) -> dict[str, Any]:
+    """{base_model}, {base_model_candidates}, or nothing; a name that no list holds as it was typed."""
+    marks = reading.of_kind(MODEL)
+    if (
+        match := reading.find(
+            r"BASE (?:(?:MODEL|of|is|:|=|a|should|be|into|to|student) )*(@(?:model|hub)\d+)"
+        )
+    ) or (match := reading.find(r"into (?:a )*(?:\S+ )?(@(?:model|hub)\d+)")):
+        marks = [reading.marks[match[1]], *marks]
+    if marks:
+        mark = marks[0]
+        return (
+            {"base_model_candidates": list(mark.all)} if mark.others else {"base_model": mark.value}
+        )
+    for mark in reading.of_kind(HUB):
+        if _model_place(reading, mark):
+            return {"base_model": mark.value}
+    for pattern in (
+        r"BASE (?:(?:MODEL|of|is|:|=|a|should|be|into) )*((?!@|,|and\b|with\b|on\b|SAME)[^\s,;:]+(?: (?!on\b|with\b|and\b|,|for\b|\d+ (?:STEP|EPOCH))[^\s,;:]+){0,3})",
+        r"(?:LORA|TRAIN|GRPO)(?: (?:of|for|to|a|on))+ ((?!@|it\b|SAME|DATASET|RUN|ADAPTER|BENCHMARK|FAILURES|DISTILL|MODEL|JOB|a\b|ALL)[^\s,.;:]+(?: (?!on\b|with\b|and\b|,|for\b|from\b)[^\s,;:]+){0,3}) (?:on|with|for|using)\b",
+        r"(?:LORA|TRAIN) ((?!@|it\b|SAME|DATASET|RUN|ADAPTER|BENCHMARK|of\b|on\b|from\b|for\b|with\b|a\b|MODEL|STATUS|JOB|LORA|TRAIN)[^\s,.;:]+(?: (?!on\b|with\b|and\b|,|for\b|from\b)[^\s,;:]+){0,3}) (?:on|with)\b",
+    ):
+        match = reading.find(pattern)
+        typed = reading.group(match).strip(" .,'\"") if match else ""
+        if (
+            len(typed) > 2
+            and re.search(r"[a-z]", typed, re.IGNORECASE)
+            and not re.search(r"^(?:it|this|that|model|fine|tune|tuning)\b", typed, re.IGNORECASE)
+        ):
+            return {"base_model": typed}
+    return {}
+
+
+def _missing(reading: Reading, kind: str | None, arguments: dict[str, Any]) -> list[str]:
+    """What a plan cannot do without and the message does not say."""
+    has_base = "base_model" in arguments
+    if kind == "from-run":
+        missing = [] if "run" in arguments else ["run"]
+        return missing + ([] if has_base or not _needs_base(reading, arguments) else ["base_model"])
+    if kind == "continue":
+        return [
+            name
+            for name in ("job", "dataset")
+            if name not in arguments and not (name == "dataset" and run_ids(reading))
+        ]
+    wanted = ("base_model", "benchmark") if kind == "grpo" else ("base_model", "dataset")
+    return [name for name in wanted if name not in arguments]
+
+
+def _needs_base(reading: Reading, arguments: dict[str, Any]) -> bool:
+    """Whether the run does not say which model to train: its model has no weights here, or is a teacher."""
+    if "base_model_candidates" in arguments:
+        return True
+    run = run_seen(arguments.get("run"), reading.situation)
+    if run is None or (
+        arguments["mode"] == "failures" and run.state == "finished" and not run.wrong
+    ):
+        return False
+    seen = model_seen(run.model, reading.situation)
+    return seen is not None and not seen.trainable
+
+
+# --------------------------------------------------------------------------------------- merge
+
+
+def merge(reading: Reading) -> Wish | None:
+    """An adapter to merge into its base; None if none is."""
+    if not reading.has(r"\bMERGE\b") or reading.has(r"\bEVAL\b.*MERGE MODEL|MERGE MODEL.*\bEVAL\b"):
+        return None
+    name, _ = named(reading)
+    if not name:
+        quotes = reading.of_kind(QUOTE)
+        name = str(quotes[-1].value) if quotes else _as_name(reading)
+    job = _adapter_job(reading, name)
+    arguments: dict[str, Any] = {}
+    if job is not None:
+        arguments["job"] = job
+        seen = job_seen(job, reading.situation)
+        if seen:
+            arguments["base_model"] = seen.base_model
+    elif adapters := [m for m in reading.of_kind(MODEL) if m.value != name]:
+        arguments["model"] = adapters[0].value
+    if name:
+        arguments["name"] = name
+    missing = [] if {"job", "model"} & set(arguments) else ["job"]
+    missing += [] if name else ["name"]
+    if missing:
+        return Wish("clarify", {"missing": missing, "wish": "plan_merge", **arguments})
+    return Wish("plan_merge", arguments)
+
+
+def _adapter_job(reading: Reading, name: str) -> int | None:
+    """The job whose adapter is meant: named, made by the model named, the last one, or the only one with a model."""
+    state = reading.situation
+    if ids := job_ids(reading):
+        return ids[0]
+    for mark in reading.of_kind(MODEL):
+        made = [job.id for job in state.jobs if job.model and job.model in mark.all]
+        if made and mark.value != name:
+            return made[-1]
+    if reading.of_kind(MODEL) and any(m.value != name for m in reading.of_kind(MODEL)):
+        return None
+    if state.last_job is not None:
+        return state.last_job
+    with_model = [job.id for job in state.jobs if job.model]
+    return with_model[0] if len(with_model) == 1 else None
+
+
+def _as_name(reading: Reading) -> str:
+    """The name after `as` or `into`: publish it as my-model."""
+    match = reading.find(
+        r"(?:into|NAME|to)(?: (?:it|:))* ((?!a\b|it\b|BASE|MODEL|standalone|one\b)\S+)(?=$| [,.;\n]| please| and| then)"
+    )
+    if not match:
+        return ""
+    start = reading.tokens[reading.index(match.start(1))].start
+    found = re.match(r"[\w./-]*\w", reading.text[start : start + 120])
+    return found[0] if found else ""
+
+
+# ---------------------------------------------------------------------------- status and logs
+
+
+def logs(reading: Reading) -> Wish | None:
+    """The log of a job; None if none is asked for."""
+    why = reading.has(
+        r"\b(?:WHY|WHAT)\b.*\b(?:FAIL|failed|FAILURES|STOP|stopped|wrong|happened)\b|\bFAIL\b"
+    ) and (bool(job_ids(reading)) or reading.has(r"\bTRAIN\b|\bJOB\b"))
+    if not (reading.has(r"\bLOGS\b") or why):
+        return None
+    if run_ids(reading) and not job_ids(reading):
+        return None
+    job = a_job(reading)
+    failed = [j.id for j in reading.situation.jobs if j.state == "failed"]
+    if why and not job_ids(reading) and len(failed) == 1 and reading.situation.last_job is None:
+        job = failed[0]
+    arguments: dict[str, Any] = {"job": job} if job is not None else {}
+    if match := reading.find(rf"{NUM}(?: \S+)? (?:LINE|ROW|LOGS)\b|(?:LAST|ORD1|LIMIT) {NUM}"):
+        number = float(match[1] or match[2])
+        if number.is_integer() and int(number) != job:
+            arguments["lines"] = int(number)
+    return Wish("training_logs", arguments)
+
+
+def status(reading: Reading) -> Wish | None:
+    """How a training stands; None if that is not asked."""
+    asks = reading.has(r"\bSTATUS\b|\bHOW\b|\bSCORE\b|\bLOSS\b|\bSTEP\b|long\b")
+    subject = job_ids(reading) or reading.has(r"\bTRAIN\b|\bJOB\b|\bLORA\b|\bGRPO\b|\bLOSS\b")
+    bare = reading.has(r"^(?:SHOW |a |please )*JOB (?:# )?\d+(?: [.?!])*$")
+    alone = (
+        asks and not run_ids(reading) and not reading.has(r"RUN|BENCHMARK|@") and _only_job(reading)
+    )
+    if not ((asks and subject) or bare or alone) or (run_ids(reading) and not job_ids(reading)):
+        return None
+    job = a_job(reading) if not reading.has(r"\bALL\b") or job_ids(reading) else None
+    return Wish("training_status", {"job": job} if job is not None else {})
+
+
+def _only_job(reading: Reading) -> bool:
+    """Whether a job is what was talked about last, and no run is."""
+    state = reading.situation
+    return (
+        state.last_run is None
+        and meant_job(state) is not None
+        and (state.last_job is not None or bool(state.submitted))
+        and (reading.has(r"STATUS") or mentions_it(reading))
+    )

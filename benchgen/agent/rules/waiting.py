@@ -1,0 +1,307 @@
+"""What a message means while something waits: another plan, an edited preview, one of the options."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from benchgen.agent.rules import training
+from benchgen.agent.rules.creating import described, limited, named
+from benchgen.agent.rules.marks import FILE, HUB, MODEL, QUOTE
+from benchgen.agent.rules.reading import Reading
+from benchgen.agent.rules.references import made_model, model_arguments, run_ids
+from benchgen.agent.rules.settings import settings
+from benchgen.agent.situation import Waiting, Wish
+
+_SHOW = "the updated plan, wait for a new yes"
+"""What a changed plan calls for."""
+
+
+def last_of(reading: Reading, *kinds: str) -> Waiting | None:
+    """The newest thing of these kinds that waits."""
+    return next((w for w in reversed(reading.situation.waiting) if w.kind in kinds), None)
+
+
+# ------------------------------------------------------------------------------------ question
+
+
+def choice(reading: Reading) -> Wish | None:
+    """One of the options of the question that waits, by number, place or name; None if none is chosen."""
+    waiting = last_of(reading, "question")
+    if waiting is None:
+        return None
+    options = [str(o) for o in waiting.told.get("options", ())]
+    number = _place(reading, len(options))
+    if number is None:
+        return _by_word(reading, options)
+    arguments: dict[str, Any] = {"option": number}
+    if reading.situation.last_benchmark is not None:
+        arguments["benchmark"] = reading.situation.last_benchmark
+    if then := reading.find(r"\b(?:then|and|,|after)\b.*?\b(EVAL|PUBLISH|RERUN)\b"):
+        arguments["then"] = "publish" if then[1] == "PUBLISH" else "run"
+    arguments |= model_arguments(reading.of_kind(MODEL))
+    if "model" not in arguments and (made := made_model(reading)):
+        arguments["model"] = made
+    if arguments.get("then") != "run":
+        return Wish("choose_option", arguments)
+    run = {k: v for k, v in arguments.items() if k in ("benchmark", "model", "model_candidates")}
+    return Wish("choose_option", arguments, (Wish("run_benchmark", run),))
+
+
+def _place(reading: Reading, options: int) -> int | None:
+    """The number of the option chosen, if the message begins with one."""
+    match = reading.find(
+        r"^(?:(?:please|a|you|WANT|it|OPTION|number|#|no|let|go|with|i|ll|will|take|IMPORT|'|:|\(|pick|choose|say|EVAL|choice|ok|of|answer|ANSWER|QUESTION|nr|num|one|CREATE|\") )*(?:ORD(\d)|(\d{1,2})|LAST)(?![\w.]*\d)(?: (?:one|OPTION|a|please|of|it|\)|\.|!|choice))*(?P<rest>.*)"
+    )
+    if reading.has(r"^(?:please )?one(?: ?$| [,.!;)]| then| please)"):
+        return 1
+    if not match:
+        return None
+    rest = match["rest"]
+    if re.search(r"^ ?(?:QUESTION|EPOCH|STEP|ROW|MCQ|LINE|RUN|BENCHMARK|JOB|MORE)\b", rest):
+        return None
+    if match[1] is None and match[2] is None:
+        return options or None
+    number = int(match[1] or match[2])
+    if rest.strip(" .,!") and number > options:
+        return None
+    return number
+
+
+def _by_word(reading: Reading, options: list[str]) -> Wish | None:
+    """An option that is named: `the publish one`; leaving a draft has its own intent."""
+    kept = leave(reading)
+    if kept:
+        return kept
+    text = " ".join(re.findall(r"\w+", reading.text.lower()))
+    for number, option in enumerate(options, 1):
+        if text and text == " ".join(re.findall(r"\w+", option.lower())):
+            arguments: dict[str, Any] = {"option": number}
+            if reading.situation.last_benchmark is not None:
+                arguments["benchmark"] = reading.situation.last_benchmark
+            return Wish("choose_option", arguments)
+    return None
+
+
+def leave(reading: Reading) -> Wish | None:
+    """A draft that is to stay one; None if that is not said."""
+    if not reading.has(r"\bKEEP\b|\bDRAFT\b|not (?:\S+ ){0,2}?PUBLISH|\blater\b|\blatter\b"):
+        return None
+    draft = reading.situation.last_benchmark
+    stays = reading.has(
+        r"\bKEEP\b.*\b(?:DRAFT|it|as)\b|\bDRAFT\b.*\bKEEP\b|not (?:\S+ ){0,2}?PUBLISH|^(?:\S+ )?KEEP|\bstays?\b"
+    )
+    question = last_of(reading, "question") is not None
+    if reading.has(r"\b(?:EVAL|CREATE|PLAN|DELETE)\b") or not (
+        stays or (question and reading.has(r"\bDRAFT\b|\blater\b|KEEP"))
+    ):
+        return None
+    if draft is None and not question and not reading.has("DRAFT"):
+        return None
+    return Wish("leave_draft", {"benchmark": draft} if draft is not None else {})
+
+
+# ---------------------------------------------------------------------------------------- plan
+
+
+def revised_plan(reading: Reading) -> Wish | None:
+    """The plan that waits with something changed; None if nothing of it is to change."""
+    waiting = last_of(reading, "plan", "merge")
+    said = reading.has(
+        r"SAME (?:\S+ )?PLAN|PLAN (?:\S+ )?(?:SAME|again)|(?:CHANGE|updated?|NEXT|new|WANT) (?:a )?PLAN"
+    )
+    if waiting is None:
+        if said and (changed := _changes(reading)):
+            return Wish("clarify", {"missing": ["plan"], "wish": "revise_plan", **changed})
+        return None
+    if (
+        reading.has(r"\b(?:EVAL|COMPARE|PUBLISH|LOGS|CREATE|BENCHMARK|HOWMANY|DELETE)\b")
+        and not said
+    ):
+        return None
+    if _is_question(reading) or _is_new_plan(reading):
+        return None
+    changed = _changes(reading)
+    if waiting.kind == "merge":
+        changed = _merge_changes(reading)
+    if not changed:
+        return None
+    return Wish("revise_plan", {"plan": waiting.label, **changed, "show": _SHOW})
+
+
+def _is_question(reading: Reading) -> bool:
+    """Whether the message only asks: what would 3 epochs cost?"""
+    return reading.has(r"\?$|\? $|^(?:WHAT|WHY|HOW|HOWMANY|EXPLAIN)\b") and not reading.has(
+        r"\b(?:CHANGE|MAKE|SAME|instead|you)\b"
+    )
+
+
+def _is_new_plan(reading: Reading) -> bool:
+    """Whether another training is asked for rather than this one changed."""
+    fresh = reading.has(r"^(?:\S+ ){0,3}(?:PLAN|TRAIN|LORA|GRPO)\b") and not reading.has(
+        r"\b(?:SAME|CHANGE|instead|updated?)\b"
+    )
+    return fresh and (
+        bool(run_ids(reading))
+        or bool(reading.of_kind(HUB, FILE))
+        or reading.has(r"\bGRPO\b|\bLORA\b")
+    )
+
+
+def _changes(reading: Reading) -> dict[str, Any]:
+    """The arguments of a plan that the message gives."""
+    changed = settings(reading)
+    if reading.of_kind(MODEL) or reading.has(r"\bBASE\b"):
+        changed |= training.base_model(reading)
+    if reading.of_kind(FILE, HUB):
+        changed["dataset"] = reading.of_kind(FILE, HUB)[0].value
+    if reading.has(r"\bMODE\b") or (
+        reading.has(r"\bDISTILL\b|\bFAILURES\b")
+        and reading.has(r"SAME|CHANGE|instead|IMPORT|MAKE|with")
+    ):
+        changed["mode"] = training._mode(reading)
+    if runs := run_ids(reading):
+        changed["run"] = runs[0]
+    return changed
+
+
+def _merge_changes(reading: Reading) -> dict[str, Any]:
+    """A merge's other name."""
+    name, _ = named(reading)
+    quotes = reading.of_kind(QUOTE)
+    if not name and quotes:
+        name = str(quotes[-1].value)
+    if not name and reading.has(r"\bNAME\b|\binto\b|CHANGE|instead"):
+        name = training._as_name(reading)
+    return {"name": name} if name else {}
+
+
+def cancelled(reading: Reading) -> Wish:
+    """Nothing else is asked while a plan waits: it is given up."""
+    waiting = last_of(reading, "plan", "merge")
+    return Wish("cancel_plan", {"plan": waiting.label} if waiting else {})
+
+
+# ------------------------------------------------------------------------------------- preview
+
+_QUESTIONS = r"(?:QUESTION|q)(?: (?:#|number|no|nr|num|\.|s|:))* (\d+)((?: (?:(?:,|and) )+\d+(?! QUESTION))*)"
+_ACTIONS = re.compile(r"\b(?:DELETE|REPLACE|ANSWER|CHANGE|QUESTION \d|RENAME|NAME|MAKE)\b")
+
+
+def revised_preview(reading: Reading) -> Wish | None:
+    """The preview that waits with something changed; None if nothing of it is to change."""
+    waiting = last_of(reading, "preview")
+    if waiting is None:
+        return None
+    edits = _edits(reading)
+    spans = [m.span() for m in reading.all(_QUESTIONS)]
+    rest = reading.without(*spans) if spans else reading
+    changed = (
+        {}
+        if edits and not reading.has(r"\b(?:NAME|RENAME|EASY|HARD|OPTION|LANG_\w+)\b")
+        else _spec_changes(rest)
+    )
+    if not edits and not changed:
+        return None
+    if not edits and not reading.has(
+        r"\b(?:MAKE|CHANGE|RENAME|NAME|REPLACE|MORE|CONTINUE|only|instead|WANT|with|EASY|HARD|into|LANG_\w+|CREATE|OPTION|SAME|DELETE|IMPORT|fewer|less|but|QUESTION)\b"
+    ):
+        return None
+    if refused := limited(changed):
+        return refused
+    given: dict[str, Any] = {"preview": waiting.label, **changed}
+    if edits:
+        given["edits"] = edits
+    return Wish("revise_preview", given)
+
+
+def _spec_changes(reading: Reading) -> dict[str, Any]:
+    """What is said of the whole benchmark."""
+    found = described(reading)
+    if "n_options" in found and not reading.has(r"\b(?:MCQ)\b"):
+        found.pop("kind", None)
+    if found.get("language") == reading.language and not reading.has("LANG_"):
+        found.pop("language", None)
+    if "topic" in found and not reading.has(r"\b(?:about|ABOUT|ABOUTED|TOPIC|on)\b"):
+        del found["topic"]
+    waiting = last_of(reading, "preview")
+    number = found.get("n")
+    if (
+        number is not None
+        and waiting
+        and reading.has(r"\d (?:\S+ )?MORE|MORE QUESTION|add")
+        and isinstance(waiting.told.get("n"), int)
+    ):
+        found["n"] = waiting.told["n"] + number
+    return found
+
+
+def _edits(reading: Reading) -> list[dict[str, Any]]:
+    """The changes of single questions, in their order."""
+    matches = list(reading.all(_QUESTIONS))
+    found: list[tuple[list[int], dict[str, Any]]] = []
+    for at, match in enumerate(matches):
+        end = matches[at + 1].start() if at + 1 < len(matches) else len(reading.plain)
+        before = reading.plain[matches[at - 1].end() if at else 0 : match.start()]
+        after = reading.plain[match.end() : end]
+        change = _change(reading, before, after, match.end(), end)
+        found.append(([int(match[1]), *map(int, re.findall(r"\d+", match[2]))], change))
+    changes = [change for _, change in found]
+    edits = []
+    for at, (numbers, change) in enumerate(found):
+        shared = change or next((c for c in [*changes[at + 1 :], *reversed(changes[:at])] if c), {})
+        edits += [{"q": number, **shared} for number in numbers if shared]
+    return edits
+
+
+def _change(reading: Reading, before: str, after: str, start: int, end: int) -> dict[str, Any]:
+    """What is to be done with a question."""
+    if answer := _answer(reading, before, start, end):
+        return {"answer": answer}
+    near = before.rsplit(",", 1)[-1]
+    if re.search(r"\bDELETE\b|not (?:\S+ )?KEEP|without", near) or re.search(
+        r"^ ?(?:\S+ ){0,3}?(?:DELETE|out\b)", after
+    ):
+        return {"remove": True}
+    if re.search(r"\bREPLACE\b|another|different|new", near + after):
+        if quote := re.search(r"(?:with|by|into|:) (@quote\d+)", after):
+            return {"prompt": reading.marks[quote[1]].value}
+        return {"replace": True}
+    if re.search(r"\b(?:HARD|EASY)\b", near + after):
+        return {"change": "harder" if "HARD" in near + after else "easier"}
+    if quote := re.search(r"(?:into|to|:|with|be|is) (@quote\d+)", after):
+        return {"prompt": reading.marks[quote[1]].value}
+    text = re.sub(
+        r"^(?:and|und|y|et|e|,)\s*|\s*(?:and|und|y|et|e)$",
+        "",
+        reading.written(start, end).strip(" ,.:;-–"),
+    )
+    return (
+        {"change": text[:500]} if text else {"replace": True} if re.search("CHANGE", near) else {}
+    )
+
+
+def _answer(reading: Reading, before: str, start: int, end: int) -> str:
+    """The new answer of a question: after `the answer should be`, or `answer of q3 to`."""
+    stretch = reading.plain[start:end]
+    link = r"(?:should|must|is|be|are|into|to|=|:|with|a|CHANGE|not|in|as|you|muss|soll|sein|ist|devrait|etre|debe|ser|deve|essere|должен|быть|ha|doit|sea|actually|really|было|it)"
+    pattern = rf"ANSWER(?: {link})* (.+)"
+    if re.search(r"\bANSWER\b", before.rsplit(",", 1)[-1]) and not re.search("ANSWER", stretch):
+        pattern = rf"^(?: {link})+ (.+)"
+    elif re.search(r"^ ?(?:\S+ ){0,2}?:? ?[a-h](?: ?$| [,.])", stretch) and not re.search(
+        "ANSWER", stretch
+    ):
+        pattern = r"(?:into|to|:|is|be) ([a-h])(?= ?$| [,.])"
+    match = re.search(pattern, stretch)
+    if not match:
+        return ""
+    found_start, found_end = start + match.start(1), start + match.end(1)
+    value = reading.plain[found_start:found_end]
+    if quote := re.match(r"(@quote\d+)", value):
+        return str(reading.marks[quote[1]].value)
+    cut = re.search(
+        r" (?:[,;\n]|\.(?= |$)|please|and (?:DELETE|CHANGE|REPLACE|MAKE|RENAME|QUESTION|CREATE)|then|instead|not\b|sein(?= )|lauten(?= )|CREATE)",
+        value + " ",
+    )
+    found_end = found_start + cut.start() if cut else found_end
+    return reading.written(found_start, found_end).strip(" \"'.,;:!?")
