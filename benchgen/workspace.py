@@ -36,7 +36,7 @@ class Workspace:
     """A folder of benchmarks, runs, models, plans and jobs; made when the first of them is."""
 
     writer: str | None = None
-    """The model that writes questions for the agent; None = author.model of the config."""
+    """The model that writes questions for the agent; None = agent.writer of the config."""
 
     def __init__(
         self,

@@ -100,7 +100,7 @@ def test_a_topic_that_nobody_here_knows_is_said_to_be_so(plain: Tools, topic: st
     found = plain.create_benchmark(Turn(), n=5, topic=topic)
     assert found.waiting is None
     assert found.intent == ""
-    assert "author: {model: NAME}" in found.text
+    assert "agent.writer=NAME" in found.text
     assert "the solar system" in found.text
     assert plain._desk.ws.benchmarks().is_empty()
 

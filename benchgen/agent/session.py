@@ -70,9 +70,9 @@ class Agent:
         self.limits = _positive(limits or config.LimitsConfig())
         self.session = _new_name(ws.path / CHATS) if session is None else _checked(session)
         self.folder = ws.path / CHATS / self.session
-        self.tools = tools if tools is not None else _own_tools(ws)
         told = config.AgentConfig() if brain is None else brain
         told = config.AgentConfig(name=told) if isinstance(told, str) else told
+        self.tools = tools if tools is not None else _own_tools(ws, told)
         self.brain = (
             brain_of(ws, told, self.tools) if isinstance(told, config.AgentConfig) else told
         )
@@ -573,10 +573,13 @@ def _positive(limits: config.LimitsConfig) -> config.LimitsConfig:
     return limits
 
 
-def _own_tools(ws: Workspace) -> Any:
+def _own_tools(ws: Workspace, brain: config.AgentConfig | Brain) -> Any:
+    """The tools of the workspace; questions are written by the model that the config names, where the workspace names none."""
     from benchgen.agent.tools import Tools
 
-    return Tools(ws)
+    if ws.writer is not None or not isinstance(brain, config.AgentConfig):
+        return Tools(ws)
+    return Tools(ws, brain.writer or (brain.model if brain.name == "llm" else None))
 
 
 def _checked(name: str) -> str:

@@ -234,6 +234,8 @@ class HardwareConfig:
     dtype: str = "auto"
     threads: int | None = None
     batch_rows: int | None = None
+    processes: int = 1
+    """Of a training: one a GPU, each with its share of a step's rows; needs trainer=trl."""
 
 
 @dataclass
@@ -258,6 +260,8 @@ class AgentConfig:
     """rules (embedded, offline) | llm"""
     model: str = ""
     """llm: the model that is asked, by its name in the catalogue."""
+    writer: str = ""
+    """The model that writes questions where no shipped author can; empty = that of an llm brain, else none."""
     rounds: int = 8
     """Times that it is asked."""
     calls: int = 12
@@ -303,6 +307,22 @@ class LoopConfig:
 
 
 @dataclass
+class LauncherConfig:
+    """Who starts the jobs of a sweep (`-m`)."""
+
+    name: str = "basic"
+    """An option of hydra/launcher: basic, joblib, submitit_local, submitit_slurm, ray."""
+    package: str = ""
+    """What has to be installed for it."""
+    program: str = ""
+    """What this machine has to have for it."""
+    leaves_host: bool = False
+    """Jobs run on other machines: SQLite cannot be written from there."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Its own settings, as the launcher's package names them."""
+
+
+@dataclass
 class Config:
     """Everything a verb can be told; each verb reads its own part."""
 
@@ -333,6 +353,10 @@ class Config:
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
     """run: in place of the benchmark's own settings; compare warns where runs differ in them."""
     loop: LoopConfig = field(default_factory=LoopConfig)
+    launcher: LauncherConfig = field(default_factory=LauncherConfig)
+    """-m: who starts the jobs."""
+    sweep: str | None = None
+    """-m: the sweep's name, made of its combinations where none is given; report: the sweep shown."""
     name: str | None = None
     kind: str | None = None
     """create: the kind of questions, where the author leaves a choice."""

@@ -25,8 +25,8 @@ __all__ = ["Tools"]
 class Tools:
     """What the agent can do in a workspace.
 
-    `writer` is the model of the catalogue that writes questions where no shipped author can; None = that
-    of the config (author.model), empty = none.
+    `writer` is the model of the catalogue that writes questions where no shipped author can; None = the
+    workspace's, else that of the config (agent.writer); empty = none.
     """
 
     def __init__(self, ws: Workspace, writer: str | None = None) -> None:

@@ -25,11 +25,11 @@ class Desk:
 
     ws: Workspace
     writer: str | None = None
-    """The model of the catalogue that writes questions; None = author.model of the config, which may be empty."""
+    """The model of the catalogue that writes questions; None = agent.writer of the config, which may be empty."""
 
     def author_model(self) -> str:
         """The model that writes questions, empty where none is connected."""
-        return config.load().author.model if self.writer is None else self.writer
+        return config.load().agent.writer if self.writer is None else self.writer
 
     def file(self, typed: str) -> Path:
         """The file that a path means: as given, else by its last part in the workspace's folder of files."""

@@ -29,6 +29,10 @@ SHOWN = 30
 DIFFICULTIES = ("easy", "medium", "hard")
 NEXT = ("publish it", "run a model on it", "leave it as a draft")
 """What can be done with a new benchmark: every reply that made one ends with these three."""
+CONNECT = (
+    "To connect a model that writes: a file conf/model/NAME.yaml (kind: endpoint, name, base_url, and in api_key_env the "
+    "variable that holds the key), then `benchgen chat agent.writer=NAME`, or `ws.writer = 'NAME'` before the chat begins."
+)
 PASTED = 1_000_000
 """Characters of a pasted table."""
 TOOLS = "tools.json"
@@ -118,8 +122,7 @@ def _no_author(found: offline.Asked) -> Outcome:
     text = words.paragraphs(
         f"Nothing here can write {found.kind} questions about {topic}{language} without a model, and none is connected.",
         f"Without one, in English: {'; '.join(offline.titles())}; and your own files and tables of facts.",
-        "To connect a model: give it a file in conf/model/ (kind: endpoint, base_url, name, api_key_env), then "
-        "`author: {model: NAME}` in conf/local/default.yaml. Or put your questions into a file and say `import FILE`.",
+        f"{CONNECT} Or put your questions into a file and say `import FILE`.",
     )
     return Outcome(text, {"n": found.count, "kind": found.kind, "written": 0})
 
@@ -320,8 +323,7 @@ def from_document(desk: Desk, turn: Turn, asked: Mapping[str, Any]) -> Outcome:
         text = words.paragraphs(
             f"Questions about a document are written by a model, and none is connected; {words.name(file.name)} "
             f"itself can be read and is long enough for {count}.",
-            "To connect one: a file in conf/model/ (kind: endpoint, base_url, name, api_key_env), then "
-            "`author: {model: NAME}` in conf/local/default.yaml.",
+            CONNECT,
         )
         return Outcome(text, {"n": count, "grounded": True, "written": 0})
     return _by_model(desk, turn, spec, {**asked, "n": count, "grounded": True})
