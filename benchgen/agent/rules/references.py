@@ -15,6 +15,12 @@ _MORE = r"(?: (?:(?:,|and|or|with|on|COMPARE|into|-|–|/|then|to|you|of|#|RUN|i
 _IT = r"(?<!\S)(?:it|this|that)(?!\S)"
 _UNITS = r" ?(?:\S+ ){0,1}?(?:QUESTION|ROW|STEP|EPOCH|OPTION|LINE|TOKEN|GENERATIONS|FRESH|%|MORE)\b"
 
+_NAMED = (
+    r"(?:BENCHMARK|JOB|QUESTION|LIMIT|ROW|SEED|STEP|EPOCH|LENGTH|TOKEN|RANK|ALPHA|BATCH|GENERATIONS|TEMPERATURE|"
+    r"DECAY|DROPOUT|ACCUMULATION|BETA|WARMUP|LR|REPEATS|TOP)(?: (?:of|is|to|=|:|#|at|size|most|LIMIT))*"
+)
+"""Words before a number that make it their own: `batch size 2` is no run 2."""
+
 
 def run_seen(id: int | None, situation: Situation) -> RunSeen | None:
     """The run with this id, if it is known."""
@@ -33,17 +39,19 @@ def run_ids(reading: Reading) -> list[int]:
     """Ids of the runs that a message names by number, in its order, once each."""
     found: list[tuple[int, int]] = []
     known = {run.id for run in reading.situation.runs}
+    side_by_side = reading.has(r"\bCOMPARE\b")
     for match in reading.all(rf"\bRUN {_ID}(\d+)(?!\.\d)(?:{_MORE}){{0,40}}"):
         between = [(match.start(1), int(match[1]))]
         rest = reading.plain[match.end(1) : match.end()]
         for more in re.finditer(r"\d+", rest):
             at = match.end(1) + more.start()
             counts = re.match(_UNITS, reading.plain[at + len(more[0]) :])
-            if int(more[0]) in known or (not counts and _like_ids(int(more[0]), known)):
+            if not counts and (int(more[0]) in known or _like_ids(int(more[0]), known)):
                 between.append((at, int(more[0])))
         found += between
     for match in reading.all(r"(?<![\w.@])(\d+)(?![\w.@])"):
-        if int(match[1]) in known and not _counted(reading, match):
+        alike = int(match[1]) in known or (side_by_side and _like_ids(int(match[1]), known))
+        if alike and not _counted(reading, match):
             found.append((match.start(1), int(match[1])))
     for match in reading.all(r"# (\d+)"):
         if not _job_like(reading, int(match[1])) and not _benchmark_like(reading, match):
@@ -58,12 +66,9 @@ def _like_ids(number: int, known: Iterable[int]) -> bool:
 
 def _counted(reading: Reading, match: re.Match[str]) -> bool:
     """Whether the number counts things rather than names one."""
-    before = reading.plain[max(0, match.start() - 12) : match.start()]
+    before = reading.plain[max(0, match.start() - 32) : match.start()]
     return bool(
-        re.match(_UNITS, reading.plain[match.end() :])
-        or re.search(
-            r"(?:BENCHMARK|JOB|QUESTION|LIMIT|SEED|ROW|STEP|LENGTH|TOKEN) (?:# )?$", before
-        )
+        re.match(_UNITS, reading.plain[match.end() :]) or re.search(rf"\b(?:{_NAMED}) $", before)
     )
 
 
