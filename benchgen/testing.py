@@ -234,7 +234,8 @@ def workspace_from(
 ) -> AccountWorkspace:
     """A workspace in the state of an account: a mapping, or the JSON file of one.
 
-    Each folder of `files` (default: `files/` beside the account's file) is copied to `<path>/files`.
+    The files of each folder of `files` (default: `files/` beside the account's file) are copied to
+    `<path>/files`.
     """
     told = account if isinstance(account, Mapping) else json.loads(Path(account).read_text("utf-8"))
     if files is None:
@@ -242,8 +243,8 @@ def workspace_from(
         files = [beside] if beside is not None and beside.is_dir() else []
     ws = AccountWorkspace(path, user="ada")
     kept = make_folder(ws.path / "files")
-    for folder in files:
-        for file in sorted(Path(folder).iterdir()):
+    for one in map(Path, files):
+        for file in sorted(one.iterdir()) if one.is_dir() else [one]:
             if file.is_file():
                 shutil.copyfile(file, kept / file.name)
     write_json(ws.path / "tools.json", FUNCTIONS)
@@ -344,7 +345,8 @@ class _Account:
 
 
 def benchmark(ws: AccountWorkspace, told: Mapping[str, Any]) -> Benchmark:
-    """A benchmark with the id, name, kind, number of questions and state that are told."""
+    """A benchmark with the id, name, kind, number of questions and state that are told, each with a default but the id."""
+    told = {"name": f"Benchmark {told['id']}", "kind": "mcq", "n": 10, "state": "draft", **told}
     spec = config.load_benchmark("by_model_topic")
     spec = dataclasses.replace(
         spec,
@@ -408,6 +410,8 @@ def run(ws: AccountWorkspace, told: Mapping[str, Any]) -> Run:
     """A run with the id, state and counts that are told; its replies are made up and really scored."""
     rows = ws.store.all(ModelRow, ModelRow.name == told["model"])
     model = rows[0] if rows else base(ws, told["model"])
+    if not ws.store.all(BenchmarkRow, BenchmarkRow.id == told["benchmark"]):
+        benchmark(ws, {"id": told["benchmark"], "state": "published", "n": told.get("total", 10)})
     bench = Benchmark.of(ws.place, told["benchmark"])
     state, questions = told["state"], bench.questions
     row = ws.store.add(
@@ -421,8 +425,10 @@ def run(ws: AccountWorkspace, told: Mapping[str, Any]) -> Run:
     )
     made = Run(ws.place, row.id)
     done = len(questions) if state == "finished" else int(told.get("done", 0))
-    right = int(told.get("n_right", told.get("right_so_far", done // 2)))
-    script = _Replies(bench, right, done)
+    right = told.get("n_right", told.get("right_so_far"))
+    if right is None:
+        right = round(float(told.get("score", 50.0)) / 100 * done)
+    script = _Replies(bench, int(right), done)
     place = dataclasses.replace(ws.place, scripted={model.name: MockModel(script, name=model.name)})
     if state == "finished":
         running.resume(place, made)

@@ -78,7 +78,7 @@ def test_made_up_names_are_all_different() -> None:
 
 
 def test_records_that_need_what_is_not_there_are_an_error(tmp_path: Path) -> None:
-    account = {"runs": [{"id": 1, "benchmark": 1, "model": "x", "state": "finished", "n_right": 1}]}
+    account = {"runs": [{"id": 1, "benchmark": 1, "model": "made-by-nobody", "state": "finished"}]}
     with pytest.raises(InputError):
         workspace_from(account, tmp_path / "ws")
 
