@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -21,16 +22,23 @@ from benchgen.workspace import Workspace
 from tests.hostile import active
 
 
-@pytest.fixture
-def ws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """A workspace with a finished run; jobs are recorded, and no process is started."""
-    monkeypatch.setattr(jobs, "spawn", lambda *_: None)
-    ws = Workspace(tmp_path / "ws", user="ada")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with a finished run, made once and copied."""
+    ws = Workspace(tmp_path_factory.mktemp("made") / "ws", user="ada")
     spec = dataclasses.replace(
         config.load_benchmark("solar_system_basics"), count=8, mix={}, categories={}, exclude=[]
     )
     ws.run(ws.create(ws.author(spec)).publish(), "reference")
-    return ws
+    return ws.path
+
+
+@pytest.fixture
+def ws(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """Jobs are recorded in it, and no process is started."""
+    monkeypatch.setattr(jobs, "spawn", lambda *_: None)
+    shutil.copytree(made, tmp_path / "ws")
+    return Workspace(tmp_path / "ws", user="ada")
 
 
 @pytest.fixture
