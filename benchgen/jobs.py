@@ -132,6 +132,15 @@ def left(folder: Path) -> bool:
     return (folder / HEARTBEAT).exists() and not alive(folder)
 
 
+def runs_as(folder: Path, module: str) -> bool:
+    """Whether the process at work on this record is one that was started for it alone: `python -m MODULE`."""
+    process = _process(folder)
+    try:
+        return process is not None and module in process.cmdline()
+    except psutil.Error:
+        return False
+
+
 def stop(folder: Path, grace_s: float = 10.0) -> bool:
     """True if a running process was ended, with its group where it leads one.
 

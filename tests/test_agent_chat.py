@@ -15,15 +15,16 @@ from typing import Any
 
 import pytest
 
-from benchgen import cli
+from benchgen import cli, config, jobs
 from benchgen.agent import acting
 from benchgen.agent.acting import Do
 from benchgen.agent.reply import Reply
 from benchgen.agent.session import Agent
 from benchgen.agent.situation import Situation, Wish
 from benchgen.agent.turn import Turn
-from benchgen.errors import InputError
+from benchgen.errors import InputError, StateError
 from benchgen.workspace import Workspace
+from tests.servers import Answer, Received, ScriptedServer, said
 
 BENCHGEN = str(Path(sys.executable).with_name("benchgen"))
 TABLE = "question,A,B,answer\nIs ice cold?,yes,no,A\nIs fire cold?,yes,no,B\n"
@@ -146,6 +147,45 @@ def test_a_person_types_at_a_prompt(workspace_path: Path) -> None:
     assert process.wait(timeout=60) == 0
     assert b"you> " in shown
     assert b"Nothing waits" in shown
+
+
+@pytest.mark.slow
+def test_a_run_is_stopped_by_the_command_that_the_chat_names(
+    workspace_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its process is ended, what was answered is kept; one that runs in this very process is not ended."""
+
+    def slowly(received: Received) -> Answer:
+        time.sleep(0.5)
+        return said("Answer: A")
+
+    ws = Workspace(workspace_path)
+    agent = Agent(ws, "rules")
+    agent.send("create 20 multiple choice questions about the solar system")
+    agent.send("Create it")
+    with ScriptedServer(slowly) as server:
+        ws.model(
+            config.ModelConfig(name="slow", kind="endpoint", base_url=server.url, concurrency=1)
+        )
+        run = agent.send("publish it and run slow on it").arguments["run"]
+        end = time.monotonic() + 60
+        while len(ws.get_run(run).traces()) < 2:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        named = agent.send(f"stop run {run}")
+        assert named.intent == "refuse_unsupported"
+        assert ws.get_run(run).state == "running"
+        line = f"benchgen stop run_id={run}"
+        assert line in named.text
+        assert cli.run([*line.split()[1:], f"workspace={workspace_path}", "output=json"]) == 0
+        assert json.loads(capsys.readouterr().out)["state"] == "interrupted"
+        assert 2 <= len(ws.get_run(run).traces()) < 20
+        assert cli.run([*line.split()[1:], f"workspace={workspace_path}"]) == 2
+        with (
+            jobs.beating(ws.get_run(run).folder),
+            pytest.raises(StateError, match="not in the background"),
+        ):
+            ws.get_run(run).stop()
 
 
 # ----------------------------------------------------------------------------------------- done again

@@ -29,6 +29,8 @@ from benchgen.store import (
 from benchgen.types import Question, Trace
 
 UNDER_WAY = ("queued", "running")
+ASKER = "benchgen.asker"
+"""The module of a run's own process."""
 """A run that a process works on, or is to."""
 
 
@@ -149,6 +151,20 @@ class Run(Record):
         found = rescore(self.id, self.questions, own, bench.program(program))
         write_jsonl(self.folder / "rescored" / f"{found.other.sha256[:12]}.jsonl", found.lines())
         return found
+
+    def stop(self) -> Run:
+        """Itself, its process in the background ended: `resume` goes on. StateError where there is none to end."""
+        state = self.state
+        if state not in UNDER_WAY:
+            raise StateError(f"run {self.id} is {state}: nothing to stop", got=state)
+        if not jobs.runs_as(self.folder, ASKER):
+            raise StateError(
+                f"run {self.id} is not in the background: ending it would end the notebook or shell it is in",
+                got=state,
+                next="interrupt it where it was started",
+            )
+        jobs.stop(self.folder)
+        return self
 
     def check_finished(self) -> None:
         """StateError unless the run is finished."""

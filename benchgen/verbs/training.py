@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from benchgen import config
 from benchgen.errors import ConfigError
 from benchgen.verbs.asking import which_model
-from benchgen.verbs.given import Act, Result, need
+from benchgen.verbs.given import Act, Result, need, one
 
 if TYPE_CHECKING:
     from benchgen.ui.plain import Screen
@@ -81,7 +81,10 @@ def _logs(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
 
 
 def _stop(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
-    return ws.job(need(cfg, "job_id")).stop().status()
+    need(cfg, "job_id", "run_id")
+    if cfg.run_id is not None:
+        return ws.get_run(one(cfg.run_id)).stop().status()
+    return ws.job(cfg.job_id or 0).stop().status()
 
 
 def _loop(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
