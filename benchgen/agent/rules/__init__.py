@@ -37,6 +37,7 @@ Arguments by intent. An absent one was not said; ids are ints; a name that fits 
 | explain | topic, and the record that it is about |
 | clarify | missing [argument names], wish (the intent it would be), and all that was understood |
 | error | reason, and the offending argument as given |
+| continue_batch | written, total: while a batch waits, in other words than `continue` |
 | cancel_plan | plan (the label of what waits) |
 | ignore_or_cancel, unclear | nothing |
 

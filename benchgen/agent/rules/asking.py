@@ -70,16 +70,22 @@ def explained(reading: Reading) -> Wish | None:
         r"\bANSWER\b|\bOPTION\b|\bMAKE\b|\bLETTERS\b.*\bLETTERS\b|\bcorrect\b|CHANGE|spread"
     ):
         return Wish("explain", {"topic": "options are reordered automatically"})
+    if reading.has(r"\bWHY\b.*\balways\b.*(?:ANSWER|OPTION|DISTILL)|ANSWER.*\balways\b"):
+        return Wish("explain", {"topic": TOPICS[0][1]})
     for pattern, topic in _TROUBLE:
         if reading.has(pattern) and not reading.has(r"\b(?:CREATE|UNPUBLISH|EVAL|PLAN)\b|@bench"):
             return Wish("explain", {"topic": topic})
     if not _asks(reading):
         return None
-    found = next((name for pattern, name in TOPICS if reading.has(pattern)), None)
+    found: str | None = next((name for pattern, name in TOPICS if reading.has(pattern)), None)
     return Wish("explain", {"topic": found}) if found else None
 
 
 def _asks(reading: Reading) -> bool:
+    if not run_ids(reading) and reading.has(
+        r"\b(?:WHAT|HOW|HOWMANY|do|is|does)\b.*\b(?:costs?|credits?|price|MODE (?:\S+ )*(?:there|exist|have)|api)\b|\bMODE are\b|\bdo i\b.*\btoken\b"
+    ):
+        return True
     if run_ids(reading) or reading.has(r"@bench|@file|@table"):
         return reading.has(r"\bEXPLAIN\b.*\b(?:MODE|DISTILL|GRPO|LORA)\b") and not run_ids(reading)
     if reading.has(

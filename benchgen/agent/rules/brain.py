@@ -20,6 +20,7 @@ MAX_CHARS = 200_000
 
 _FAMILIES: tuple[Callable[[Reading], Wish | None], ...] = (
     asking.help_wanted,
+    waiting.more_wanted,
     waiting.revised_preview,
     waiting.revised_plan,
     refusing.unsupported,

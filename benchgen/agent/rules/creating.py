@@ -38,8 +38,12 @@ def create(reading: Reading) -> Wish | None:
     """A benchmark to write; None if the message asks for none."""
     if not _asks(reading):
         return None
-    arguments = described(reading)
-    if (parent := _parent(reading)) is not None:
+    parent = _parent(reading)
+    own = reading.find(
+        rf"(?:BENCHMARK|of|into|as|SAME|from|in) (?:# )?{parent}(?! ?(?:{_COUNTED}))\b"
+    )
+    arguments = described(reading.without(own.span()) if parent is not None and own else reading)
+    if parent is not None:
         arguments = _sibling(arguments, parent, reading.situation)
     elif "topic" not in arguments and "groups" in arguments:
         arguments["topic"] = ", ".join(group["topic"] for group in arguments["groups"])
@@ -98,7 +102,7 @@ def described(reading: Reading) -> dict[str, Any]:
     topic, span = _topic(rest)
     outside = rest.without(span) if span else rest
     n = count(outside)
-    if n is None and groups:
+    if groups and (n is None or len({group["n"] for group in groups}) > 1):
         n = sum(group["n"] for group in groups)
     options = n_options(rest)
     kind = kind_of(outside) or kind_of(rest) or ("mcq" if options is not None else None)
@@ -155,7 +159,7 @@ def n_options(reading: Reading) -> int | None:
     for pattern in (
         rf"{whole}(?: (?!QUESTION|MCQ)[^\s\d,.;]+){{0,2}}? OPTION\b",
         rf"OPTION(?: (?:each|of|a|:|=|per|is|are))* {whole}(?! (?:\S+ )?(?:QUESTION|MCQ))",
-        rf"{whole} possible ANSWER\b",
+        rf"{whole} (?:possible |per )?(?:ANSWER|answers|antworten|respuestas|reponses|risposte|respostas|ответа)\b",
     ):
         if match := reading.find(pattern):
             return int(match[1])
@@ -243,7 +247,7 @@ def _name_end(reading: Reading, start: int, end: int) -> int:
             ) or re.match(r"of \d", following):
                 break
         if gloss.isdigit() and re.match(
-            rf"\d+ (?:\S+ ){{0,3}}?(?:{_NOUN}|OPTION)", reading.plain[place:]
+            rf"\d+ (?:(?!with|in|and|from)\S+ ){{0,3}}?(?:{_NOUN}|OPTION)", reading.plain[place:]
         ):
             break
         at = place + len(gloss)
@@ -428,7 +432,7 @@ def from_file(reading: Reading) -> Wish | None:
         return _pasted(reading, tables[0].value)
     files = reading.of_kind(FILE)
     if not files:
-        return None
+        return _which_file(reading)
     path = files[0].value
     if _is_document(reading, path):
         return _document(reading, path)
@@ -439,6 +443,18 @@ def from_file(reading: Reading) -> Wish | None:
     if kept.get("language") == reading.language != "en" and not reading.has(r"LANG_"):
         del kept["language"]
     return Wish("import_file", {"path": path, **kept})
+
+
+def _which_file(reading: Reading) -> Wish | None:
+    """The question for a path, where a file is spoken of that is not named."""
+    spoken = reading.has(
+        r"\bIMPORT (?:\S+ ){0,2}?(?:FILE|DATASET)\b|\b(?:from|of|into) (?:\S+ ){0,2}?FILE\b|^(?:\S+ )?IMPORT$"
+    )
+    if not spoken or reading.has(r"\b(?:TRAIN|LORA|RUN|SHOW|DELETE|PLAN)\b"):
+        return None
+    found = described(reading)
+    kept: dict[str, Any] = {k: found[k] for k in ("name", "kind") if k in found}
+    return Wish("clarify", {"missing": ["path"], "wish": "import_file", **kept})
 
 
 def _is_document(reading: Reading, path: str) -> bool:

@@ -375,6 +375,8 @@ def _verb_place(pieces: Sequence[Piece], at: int) -> bool:
 def _joins(pieces: Sequence[Piece], at: int) -> bool:
     """Whether the piece is a hyphen or slash inside a compound: multiple-choice."""
     piece = pieces[at]
+    if piece.text == "/" and at and pieces[at - 1].text.lower() == "w":
+        return True
     if piece.text not in ("-", "/", "‑") or not 0 < at < len(pieces) - 1:
         return False
     before, after = pieces[at - 1], pieces[at + 1]

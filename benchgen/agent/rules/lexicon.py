@@ -63,7 +63,7 @@ LEXICON: dict[str, dict[str, str]] = {
         "ja": "公開",
     },
     "UNPUBLISH": {
-        "en": "unpublish, un-publish, un publish, withdraw, retract, make it private, take it down, take it offline, take offline, unrelease, make private, pull back, set it back to draft, set back to draft, turn back into a draft, make it a draft again, back to draft, revert to draft",
+        "en": "unpublish, un-publish, un publish, withdraw, retract, make it private, take it down, take down, take it offline, take offline, unrelease, make private, pull back, set it back to draft, set back to draft, turn back into a draft, make it a draft again, back to draft, revert to draft",
         "de": "zuruckziehen, zieh* zuruck, depublizier*, offline nehmen, nimm offline, veroffentlichung aufheben",
         "es": "despublica, despublicar, retira, retirar, anula la publicacion",
         "fr": "depublie, depublier, retire, retirer",
@@ -318,7 +318,7 @@ LEXICON: dict[str, dict[str, str]] = {
         "ja": "アダプター, アダプタ",
     },
     "COMPARE": {
-        "en": "compare, comparing, comparison, side by side, versus, vs, vs., head to head, next to each other, contrast, against each other, difference between runs, stack up, better than, worse than, beat, beats, one table, in a table",
+        "en": "compare, comparing, comparison, side by side, versus, vs, vs., head to head, next to each other, contrast, against each other, difference between runs, stack up, better than, beat, beats, one table, in a table",
         "de": "vergleiche, vergleich, vergleichen, nebeneinander, gegenuber, gegenuberstellen, besser als, gegeneinander",
         "es": "compara, comparar, compare, lado a lado, frente a, comparacion, mejor que",
         "fr": "compare, comparer, comparez, cote a cote, comparaison, mieux que, meilleur que",
@@ -340,7 +340,7 @@ LEXICON: dict[str, dict[str, str]] = {
         "ja": "見せて, 表示, 見たい, 一覧",
     },
     "DATASET": {
-        "en": "dataset, data set, run dataset, datset, data, rows of, dtaset, training data",
+        "en": "dataset, data set, run dataset, datset, data, dtaset, training data",
         "de": "datensatz, datensatzes, datensatze, daten",
         "es": "dataset, conjunto de datos, datos",
         "fr": "dataset, jeu de donnees, donnees",
@@ -406,7 +406,7 @@ LEXICON: dict[str, dict[str, str]] = {
         "ja": "行, 件, 例",
     },
     "LINE": {
-        "en": "line, lines, log lines",
+        "en": "line, lines",
     },
     "STATUS": {
         "en": "status, progress, staus, statuts, state, how far, how's it going, hows it going, how is it going, how are things, any news, news, eta, finished yet, done yet, ready yet, done, finished, finish, finishes, completed, ready, over yet, complete yet, update on, any update, update me, where are we, still running, still going, coming along, getting along, getting on",
@@ -475,7 +475,7 @@ LEXICON: dict[str, dict[str, str]] = {
         "ja": "失敗, 落ちた, クラッシュ",
     },
     "TRAIN": {
-        "en": "train, training, retrain, re-train, trian, trainig, teach it, improve, learn, learning",
+        "en": "train, training, retrain, re-train, trian, trainig, teach it",
         "de": "trainiere, trainieren, training, trainings, trainier, weitertrainieren, verbessere",
         "es": "entrena, entrenar, entrenamiento, entrene, entrenalo",
         "fr": "entraine, entrainer, entrainement, entrainez, apprentissage",
@@ -511,7 +511,7 @@ LEXICON: dict[str, dict[str, str]] = {
         "ja": "強化学習",
     },
     "CONTINUE": {
-        "en": "continue, continued, keep going, go on, carry on, keep on, further, proceed, continuing, contine, continu, some more, longer",
+        "en": "continue, continued, keep going, keep training, go on, carry on, keep on, further, proceed, continuing, contine, continu, some more, longer",
         "de": "weiter, fortsetzen, mach weiter, setze, fortfahren, weitermachen, fahre fort",
         "es": "continua, continuar, sigue, seguir, prosigue, continue",
         "fr": "continue, continuer, continuez, poursuis, poursuivre",
@@ -990,6 +990,15 @@ LEXICON: dict[str, dict[str, str]] = {
         "zh": "一个, 一個, 一份, 一套, 一次, 个",
         "ja": "を, は, が, に, で",
     },
+    "be": {
+        "es": "es, debe ser, deberia ser, sea",
+        "fr": "est, doit etre, devrait etre",
+        "pt": "deve ser, deveria ser, seja",
+        "it": "deve essere, dovrebbe essere",
+        "ru": "должен быть, должно быть",
+        "zh": "应该是, 应该为, 应为, 应是, 应当是, 是",
+        "ja": "であるべき, が正しい",
+    },
     "please": {
         "en": "please, pls, plz, kindly, thx, thanks, thank you, cheers, pretty please",
         "de": "bitte, mal, danke",
@@ -1148,7 +1157,7 @@ LEXICON: dict[str, dict[str, str]] = {
 
 MOODS: dict[str, dict[str, str]] = {
     "NO": {
-        "en": "no, nope, nah, cancel, forget it, never mind, nevermind, nvm, scrap that, scrap it, abort, leave it, no thanks, not now, don't, stop, no way, hold on, wait, rather not, changed my mind, drop it",
+        "en": "no, nope, nah, cancel, forget it, never mind, nevermind, nvm, scrap that, scrap it, abort, no thanks, not now, don't, stop, no way, hold on, wait, rather not, changed my mind, drop it",
         "de": "nein, ne, nee, abbrechen, vergiss es, lieber nicht, doch nicht, halt, stopp, warte",
         "es": "no, cancela, cancelar, olvidalo, mejor no, espera",
         "fr": "non, annule, annuler, laisse tomber, oublie, attends",

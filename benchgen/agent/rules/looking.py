@@ -10,6 +10,7 @@ from benchgen.agent.rules.reading import NUM, Reading
 from benchgen.agent.rules.references import (
     a_run,
     benchmark_ids,
+    made_model,
     meant_benchmark,
     run_ids,
     runs_of_models,
@@ -178,7 +179,7 @@ def compare(reading: Reading) -> Wish | None:
     better = reading.has(
         r"\bIMPROVED\b|\bbetter\b|\bhelped\b|\bworse\b|\bgain|\b(?:TRAIN|JOB|LORA|GRPO|DISTILL|it) HELP\b"
     )
-    several = len(ids) > 1 and reading.has(r"\bSCORE\b|\bSHOW\b|\bSTATUS\b|\bLINK\b")
+    several = len(ids) > 1 and reading.has(r"\bLOW\b|\bSCORE\b|\bSHOW\b|\bSTATUS\b|\bLINK\b")
     both = reading.has(
         r"\b(?:both|two|three|2|3) (?:of them |it )?(?:SCORE|RUN)\b|SCORE of (?:it|these|ALL) RUN|(?:it|ALL) (?:\d |two |three )?(?:RUN|SCORE).*side"
     )
@@ -264,7 +265,9 @@ def _with_earlier(id: int, state: Situation) -> list[int]:
 
 def low_score(reading: Reading) -> Wish | None:
     """Why a score is low; None if that is not asked."""
-    asks = reading.has(r"\bWHY\b|\bHOW\b|expected?\b|thought|hoped|surpris|strange|weird|\?|!|LOW")
+    asks = reading.has(
+        r"\bWHY\b|\bHOW\b|expected?\b|looks?\b|seems?\b|thought|hoped|surpris|strange|weird|\?|!|LOW"
+    )
     low = reading.has(
         r"\bLOW\b|\bonly\b|expected (?:\S+ )*(?:MORE|higher|better|IMPROVED)|not (?:\S+ )?(?:IMPROVED|good|higher)|FAILURES|wrong|down\b|below"
     )
@@ -277,7 +280,11 @@ def low_score(reading: Reading) -> Wish | None:
         return None
     if not reading.has(r"\bWHY\b|\bSCORE\b|%|percent|expected|baseline|than|so LOW|HOW|RUN"):
         return None
-    run = a_run(reading)
+    if len(run_ids(reading)) > 1 and not reading.has(r"\bWHY\b"):
+        return None
+    made = made_model(reading) if not run_ids(reading) else None
+    of_made = [r.id for r in reading.situation.runs if r.model == made]
+    run = max(of_made) if of_made else a_run(reading)
     if run is None:
         return Wish("clarify", {"missing": ["run"], "wish": "explain_low_score"})
     return Wish("explain_low_score", {"run": run, "suggest": {"mode": "all"}})

@@ -21,7 +21,7 @@ _FOLDER = re.compile(r"(?<![\w/\\.~])[\w.-]+[\\/](?=[^\s\\/])")
 _BARE = re.compile(r"(?<!\S)(?:[A-Za-z]:[\\/]|~/|/)[^\s\"'“”‘’<>|]*[^\s\"'“”‘’<>|,.;:!?)]")
 _WORD = re.compile(r"[^\s\"“”„«»「」『』‘`<>|*?]+")
 _LONGEST = 1024
-_ODD = re.compile(r"[\d=&()\[\]+_]|^[-–]$")
+_ODD = re.compile(r"[=&()\[\]]")
 
 
 def is_path(text: str) -> bool:

@@ -251,39 +251,49 @@ _BEFORE_NOUN = frozenset(
 
 def _verbs_and_nouns(tokens: Sequence[Token], situation: Situation) -> Iterator[Token]:
     """English words that are both: `run` becomes EVAL or RUN, `test` EVAL or BENCHMARK, `draft` CREATE or DRAFT."""
-    runs = {str(run.id) for run in situation.runs}
     for at, token in enumerate(tokens):
-        before = tokens[at - 1].gloss if at else "."
-        after = tokens[at + 1].gloss if at + 1 < len(tokens) else ""
-        number = tokens[at + 2].gloss if after == "#" and at + 2 < len(tokens) else after
-        gloss = token.gloss
-        if gloss == "run":
-            noun = (
-                number in runs
-                or before in _BEFORE_NOUN
-                or before.startswith("ORD")
-                or after in ("id", "number")
-            )
-            gloss = "RUN" if noun else "EVAL"
-        elif gloss in ("rn", "rnu", "urn", "ruun", "runn"):
-            gloss = "EVAL"
-        elif gloss == "test":
-            gloss = (
-                "EVAL"
-                if before in _BEFORE_VERB and (after.startswith("@") or after in ("it", "a", "of"))
-                else "BENCHMARK"
-            )
-            if gloss == "EVAL" and after == "a" and not _names_next(tokens, at + 2):
-                gloss = "BENCHMARK"
-        elif gloss == "BENCHMARK" and before in _BEFORE_VERB and after.startswith("@model"):
-            gloss = "EVAL"
-        elif gloss == "DRAFT" and before in _BEFORE_VERB and (after == "a" or after.isdigit()):
-            gloss = "CREATE"
-        elif gloss == "r":
-            gloss = "RANK" if after.isdigit() or after in ("=", ":") else gloss
-        elif gloss == "q":
-            gloss = "QUESTION" if after.isdigit() else gloss
+        if token.gloss == "QUESTION" and at > 1 and tokens[at - 2].gloss == "第":
+            continue
+        gloss = _run_sense(tokens, at, situation) if token.gloss == "run" else _sense(tokens, at)
         yield Token(gloss, token.start, token.end, token.known or gloss != token.gloss)
+
+
+def _run_sense(tokens: Sequence[Token], at: int, situation: Situation) -> str:
+    """RUN where a run is named or spoken of, EVAL where one is to be made."""
+    before = tokens[at - 1].gloss if at else "."
+    after = [token.gloss for token in tokens[at + 1 : at + 4] if token.gloss != "#"]
+    number, follows = (*after, "", "")[:2]
+    runs = {str(run.id) for run in situation.runs}
+    benchmarks = {str(b.id) for b in situation.benchmarks}
+    if number in benchmarks and (number not in runs or follows in ("on", "with")):
+        return "EVAL"
+    sizes = {len(id) for id in runs if len(id) > 2}
+    named = number in runs or (number.isdigit() and len(number) in sizes)
+    spoken = before in _BEFORE_NOUN or before.startswith("ORD") or number in ("id", "number")
+    return "RUN" if named or spoken else "EVAL"
+
+
+def _sense(tokens: Sequence[Token], at: int) -> str:
+    """What a word with two senses means between its neighbours; any other as it is."""
+    gloss = tokens[at].gloss
+    begins = at == 0 or tokens[at - 1].gloss in _BEFORE_VERB
+    after = tokens[at + 1].gloss if at + 1 < len(tokens) else ""
+    if gloss in ("rn", "rnu", "urn", "ruun", "runn"):
+        return "EVAL"
+    if gloss == "test":
+        named = (
+            after.startswith("@")
+            or after == "it"
+            or (after in ("a", "of") and _names_next(tokens, at + 2))
+        )
+        return "EVAL" if begins and named else "BENCHMARK"
+    if gloss == "BENCHMARK" and begins and after.startswith("@model"):
+        return "EVAL"
+    if gloss == "DRAFT" and begins and (after == "a" or after.isdigit()):
+        return "CREATE"
+    if gloss == "r" and (after.isdigit() or after in ("=", ":")):
+        return "RANK"
+    return "QUESTION" if gloss in ("第", "q") and after.isdigit() else gloss
 
 
 def _names_next(tokens: Sequence[Token], at: int) -> bool:

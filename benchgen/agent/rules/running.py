@@ -18,6 +18,7 @@ from benchgen.agent.rules.references import (
     model_arguments,
     run_ids,
     run_seen,
+    runs_of_models,
 )
 from benchgen.agent.rules.settings import run_settings
 from benchgen.agent.situation import Wish
@@ -150,6 +151,8 @@ def run(reading: Reading) -> Wish | None:
         return None
     if reading.of_kind(FILE):
         return None
+    if implied and not (wanted or again) and reading.has(r"\bHOW\b") and runs_of_models(reading):
+        return None
     arguments = _benchmark(reading)
     models = _models(reading)
     if again and not models:
@@ -214,7 +217,7 @@ def resume(reading: Reading) -> Wish | None:
         )
     ):
         return None
-    if reading.has(r"\bWHY\b|\bHOW\b"):
+    if reading.has(r"\bWHY\b|\bHOW\b|CONTINUE (?:a )*(?:ADAPTER|TRAIN)"):
         return None
     if not run_ids(reading) and (job_ids(reading) or reading.has(r"\bJOB\b|\bTRAIN\b")):
         return _resumed_job(reading)
@@ -252,6 +255,8 @@ def status(reading: Reading) -> Wish | None:
     if not (bare or failed or (asks and about)):
         return None
     run = a_run(reading)
+    if not ids and reading.of_kind(MODEL) and (of_model := runs_of_models(reading)):
+        return Wish("run_status", {"run": of_model[-1]})
     if not ids and reading.has(r"\bALL\b|everything|\bRUN s\b"):
         run = None
     if not ids and reading.of_kind(BENCH):
@@ -265,7 +270,7 @@ def status(reading: Reading) -> Wish | None:
 def _only_names(reading: Reading) -> bool:
     """Whether the message is a run's id and little else: `run 1081`, `#1081?`, `show me run 1081`."""
     rest = re.sub(
-        r"\d+|#|RUN|EVAL|SHOW|OPEN|a|please|you|[.,?!:]|id|of|LINK|open|about|WHAT|EXPLAIN",
+        r"\d+|#|RUN|EVAL|SHOW|OPEN|a|please|you|me|my|now|[.,?!:]|id|of|LINK|open|about|WHAT|EXPLAIN",
         " ",
         reading.plain,
     )

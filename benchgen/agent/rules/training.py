@@ -65,6 +65,16 @@ def plan(reading: Reading) -> Wish | None:
 
 
 def _asks(reading: Reading) -> bool:
+    if reading.has(r"^(?:\S+ ){0,2}HOW\b") and not reading.has(r"\bPLAN\b"):
+        return False
+    if reading.has(r"^(?:(?:PLAN|a|you|please) )*from RUN\b"):
+        return True
+    if (
+        reading.has(r"\bCONTINUE\b")
+        and reading.has(r"\b(?:JOB|ADAPTER)\b|@model")
+        and reading.has(r"@hub|@file|\bSTEP\b|\bEPOCH\b|\bDATASET\b")
+    ):
+        return True
     if reading.has(
         r"\b(?:EVAL|RERUN)\b.*(?:BENCHMARK|@bench|\bit\b).*(?:MODEL (?:\S+ ){0,5}?(?:TRAIN|JOB)|(?:TRAIN|LORA|DISTILL) (?:\d+ )?MODEL|ADAPTER)"
     ):
@@ -77,7 +87,7 @@ def _asks(reading: Reading) -> bool:
         return (
             bool(run_ids(reading))
             or bool(reading.of_kind(MODEL))
-            or reading.has(r"\bit\b|\bRUN\b|\bPLAN\b")
+            or reading.has(r"\bit\b|\bRUN\b|\bPLAN\b|^(?:\S+ ){0,2}DISTILL$")
         )
     if reading.has(r"\bPLAN\b") and not reading.has(r"\bMERGE\b|\bSHOW\b|\bWHAT\b|SAME PLAN"):
         return reading.has(
@@ -127,7 +137,7 @@ def _subject(reading: Reading, kind: str | None) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if kind == "from-run":
         ids = run_ids(reading)
-        run = ids[0] if ids else a_run(reading)
+        run = ids[0] if ids else _run_of_first(reading)
         if run is not None:
             found["run"] = run
         if len(ids) > 1:
@@ -147,6 +157,13 @@ def _subject(reading: Reading, kind: str | None) -> dict[str, Any]:
     if kind != "continue":
         found |= base_model(reading, bool(dataset))
     return found
+
+
+def _run_of_first(reading: Reading) -> int | None:
+    """The latest run of the model named first, the one that taught or failed; else the run spoken of."""
+    marks = reading.of_kind(MODEL)
+    fits = [r.id for r in reading.situation.runs if marks and r.model in marks[0].all]
+    return max(fits) if fits else a_run(reading)
 
 
 def _of_run(reading: Reading) -> int | None:
@@ -178,6 +195,11 @@ def _dataset(reading: Reading) -> str:
         return str(hubs[0].value)
     if match := reading.find(r"DATASET (?:(?:NAME|of|:|=|from|a|on) )*(@quote\d+)"):
         return str(reading.marks[match[1]].value)
+    if match := reading.find(r"(?:on|with) (?:a )*((?!@)[^\s,.;:]{4,})"):
+        typed = reading.group(match).strip().casefold()
+        known = [name for name in reading.situation.datasets if typed in name.casefold()]
+        if len(known) == 1:
+            return known[0]
     match = reading.find(
         r"(?:on|with|with the|using) (?:a )*(?:DATASET )((?!@|of\b|with\b|RUN|it\b|for\b)[^\s,.;:]+(?: (?!with|,|for|and|\d)[^\s,.;:]+){0,2})"
     ) or reading.find(
@@ -209,12 +231,16 @@ def _model_place(reading: Reading, mark: Mark) -> bool:
 def base_model(reading: Reading, has_data: bool = False) -> dict[str, Any]:
     """{base_model}, {base_model_candidates}, or nothing; a name that no list holds as it was typed."""
     marks = reading.of_kind(MODEL)
-    if (
-        match := reading.find(
-            r"BASE (?:(?:MODEL|of|is|:|=|a|should|be|into|to|student) )*(@(?:model|hub)\d+)"
-        )
-    ) or (match := reading.find(r"into (?:a )*(?:\S+ )?(@(?:model|hub)\d+)")):
-        marks = [reading.marks[match[1]], *marks]
+    place = reading.find(
+        r"BASE (?:(?:MODEL|of|is|:|=|a|should|be|into|to|student) )*(@(?:model|hub)\d+)"
+    ) or reading.find(r"into (?:a )*(?:\S+ )?(@(?:model|hub)\d+)")
+    if place:
+        marks = [reading.marks[place[1]], *marks]
+    elif reading.has(r"\bDISTILL (?:a )*@model") and not run_ids(reading):
+        marks = marks[1:]
+    quoted = reading.find(r"(?:LORA|TRAIN|GRPO|BASE)(?: (?:of|for|to|a|on|:|=|is))* (@quote\d+)")
+    if not marks and quoted:
+        return {"base_model": reading.marks[quoted[1]].value}
     if marks:
         mark = marks[0]
         return (
@@ -316,14 +342,29 @@ def _adapter_job(reading: Reading, name: str) -> int | None:
 
 def _as_name(reading: Reading) -> str:
     """The name after `as` or `into`: publish it as my-model."""
-    match = reading.find(
-        r"(?:into|NAME|to)(?: (?:it|:))* ((?!a\b|it\b|BASE|MODEL|standalone|one\b)\S+)(?=$| [,.;\n]| please| and| then)"
+    written = reading.written(0, len(reading.plain))
+    names = re.findall(
+        r"(?:\bas|\binto|\bto|\bals|\bcomo|\bcomme|\bcome|\bname[dsn]?|\bcalled|为|成)\s*[:=]?\s+?([\w./-]*\w)",
+        written,
+        re.IGNORECASE,
     )
-    if not match:
-        return ""
-    start = reading.tokens[reading.index(match.start(1))].start
-    found = re.match(r"[\w./-]*\w", reading.text[start : start + 120])
-    return found[0] if found else ""
+    plain = (
+        "a",
+        "an",
+        "the",
+        "it",
+        "one",
+        "its",
+        "base",
+        "model",
+        "standalone",
+        "full",
+        "new",
+        "catalogue",
+        "that",
+        "be",
+    )
+    return next((name for name in reversed(names) if name.lower() not in plain), "")
 
 
 # ---------------------------------------------------------------------------- status and logs
@@ -331,17 +372,20 @@ def _as_name(reading: Reading) -> str:
 
 def logs(reading: Reading) -> Wish | None:
     """The log of a job; None if none is asked for."""
-    why = reading.has(
+    named = bool(job_ids(reading))
+    failed = reading.has(
         r"\b(?:WHY|WHAT)\b.*\b(?:FAIL|failed|FAILURES|STOP|stopped|wrong|happened)\b|\bFAIL\b"
-    ) and (bool(job_ids(reading)) or reading.has(r"\bTRAIN\b|\bJOB\b"))
+    )
+    why = failed and (named or reading.has(r"\bTRAIN\b|\bJOB\b"))
+    why = why or (named and reading.has(r"\bWHY\b") and not reading.has(r"\bLOW\b"))
     if not (reading.has(r"\bLOGS\b") or why):
         return None
     if run_ids(reading) and not job_ids(reading):
         return None
     job = a_job(reading)
-    failed = [j.id for j in reading.situation.jobs if j.state == "failed"]
-    if why and not job_ids(reading) and len(failed) == 1 and reading.situation.last_job is None:
-        job = failed[0]
+    broken = [j.id for j in reading.situation.jobs if j.state == "failed"]
+    if why and not named and len(broken) == 1 and reading.situation.last_job is None:
+        job = broken[0]
     arguments: dict[str, Any] = {"job": job} if job is not None else {}
     if match := reading.find(rf"{NUM}(?: \S+)? (?:LINE|ROW|LOGS)\b|(?:LAST|ORD1|LIMIT) {NUM}"):
         number = float(match[1] or match[2])

@@ -8,6 +8,7 @@ from typing import Any
 from benchgen.agent.rules import training
 from benchgen.agent.rules.creating import described, limited, named
 from benchgen.agent.rules.marks import FILE, HUB, MODEL, QUOTE
+from benchgen.agent.rules.numbers import WORDS, fold, sequence
 from benchgen.agent.rules.reading import Reading
 from benchgen.agent.rules.references import made_model, model_arguments, run_ids
 from benchgen.agent.rules.settings import settings
@@ -31,7 +32,7 @@ def choice(reading: Reading) -> Wish | None:
     if waiting is None:
         return None
     options = [str(o) for o in waiting.told.get("options", ())]
-    number = _place(reading, len(options))
+    number = _place(reading, len(options)) or _number_word(reading)
     if number is None:
         return _by_word(reading, options)
     arguments: dict[str, Any] = {"option": number}
@@ -46,6 +47,15 @@ def choice(reading: Reading) -> Wish | None:
         return Wish("choose_option", arguments)
     run = {k: v for k, v in arguments.items() if k in ("benchmark", "model", "model_candidates")}
     return Wish("choose_option", arguments, (Wish("run_benchmark", run),))
+
+
+def _number_word(reading: Reading) -> int | None:
+    """The number that the whole message is, in any language."""
+    words = [fold(word) for word in re.findall(r"[^\W\d_]+", reading.text[:40])]
+    for language in WORDS if len(words) == 1 else ():
+        if (found := sequence(words, language)) and found[0] < 20:
+            return found[0]
+    return None
 
 
 def _place(reading: Reading, options: int) -> int | None:
@@ -101,6 +111,18 @@ def leave(reading: Reading) -> Wish | None:
     return Wish("leave_draft", {"benchmark": draft} if draft is not None else {})
 
 
+def more_wanted(reading: Reading) -> Wish | None:
+    """More of the batch that waits, in other words than the one the gate knows."""
+    waiting = last_of(reading, "batch")
+    short = reading.has(
+        r"^(?:(?:please|you|then|a|,|and) )*CONTINUE(?: (?:please|a|with|it|QUESTION|[.!,]))*$"
+    )
+    if waiting is None or not short:
+        return None
+    told: dict[str, Any] = {k: waiting.told[k] for k in ("written", "total") if k in waiting.told}
+    return Wish("continue_batch", told)
+
+
 # ---------------------------------------------------------------------------------------- plan
 
 
@@ -115,7 +137,9 @@ def revised_plan(reading: Reading) -> Wish | None:
             return Wish("clarify", {"missing": ["plan"], "wish": "revise_plan", **changed})
         return None
     if (
-        reading.has(r"\b(?:EVAL|COMPARE|PUBLISH|LOGS|CREATE|BENCHMARK|HOWMANY|DELETE)\b")
+        reading.has(
+            r"\b(?:EVAL|COMPARE|PUBLISH|LOGS|CREATE|BENCHMARK|HOWMANY|DELETE|SHOW|STATUS|RESUME|ROW|EXPLAIN|MERGE)\b"
+        )
         and not said
     ):
         return None
@@ -138,6 +162,10 @@ def _is_question(reading: Reading) -> bool:
 
 def _is_new_plan(reading: Reading) -> bool:
     """Whether another training is asked for rather than this one changed."""
+    if reading.has(
+        r"^(?:\S+ ){0,3}PLAN (?:\S+ ){0,2}?(?:GRPO|LORA|from RUN)|^(?:\S+ ){0,2}MERGE\b"
+    ):
+        return True
     fresh = reading.has(r"^(?:\S+ ){0,3}(?:PLAN|TRAIN|LORA|GRPO)\b") and not reading.has(
         r"\b(?:SAME|CHANGE|instead|updated?)\b"
     )
@@ -191,7 +219,7 @@ _ACTIONS = re.compile(r"\b(?:DELETE|REPLACE|ANSWER|CHANGE|QUESTION \d|RENAME|NAM
 def revised_preview(reading: Reading) -> Wish | None:
     """The preview that waits with something changed; None if nothing of it is to change."""
     waiting = last_of(reading, "preview")
-    if waiting is None:
+    if waiting is None or reading.has(r"^(?:WHAT|HOW|WHY|HOWMANY|are|is|does|do)\b"):
         return None
     edits = _edits(reading)
     spans = [m.span() for m in reading.all(_QUESTIONS)]
@@ -284,6 +312,10 @@ def _change(reading: Reading, before: str, after: str, start: int, end: int) -> 
 def _answer(reading: Reading, before: str, start: int, end: int) -> str:
     """The new answer of a question: after `the answer should be`, or `answer of q3 to`."""
     stretch = reading.plain[start:end]
+    if re.search(r"\bANSWER\b", before.rsplit(",", 1)[-1] + stretch) and (
+        should := re.search(r"(?:should|must|needs? to|ought to|has to) be (?!ANSWER)(.+)", stretch)
+    ):
+        return _value(reading, start + should.start(1), start + should.end(1))
     link = r"(?:should|must|is|be|are|into|to|=|:|with|a|CHANGE|not|in|as|you|muss|soll|sein|ist|devrait|etre|debe|ser|deve|essere|должен|быть|ha|doit|sea|actually|really|было|it)"
     pattern = rf"ANSWER(?: {link})* (.+)"
     if re.search(r"\bANSWER\b", before.rsplit(",", 1)[-1]) and not re.search("ANSWER", stretch):
@@ -295,7 +327,11 @@ def _answer(reading: Reading, before: str, start: int, end: int) -> str:
     match = re.search(pattern, stretch)
     if not match:
         return ""
-    found_start, found_end = start + match.start(1), start + match.end(1)
+    return _value(reading, start + match.start(1), start + match.end(1))
+
+
+def _value(reading: Reading, found_start: int, found_end: int) -> str:
+    """The answer that begins here, up to a sign or the next request."""
     value = reading.plain[found_start:found_end]
     if quote := re.match(r"(@quote\d+)", value):
         return str(reading.marks[quote[1]].value)
