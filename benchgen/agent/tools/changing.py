@@ -43,6 +43,8 @@ def revise(
         return asking(
             "What should be changed? Say the question's number and what is right.", ["edits"]
         )
+    if (refused := writing.over(int(changes.get("n") or 1))) is not None:
+        return refused
     renamed = {key: value for key, value in changes.items() if key == "name"}
     anew = {key: value for key, value in changes.items() if key != "name"}
     grown = anew.pop("n", None) if set(anew) == {"n"} else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from benchgen.agent.reply import Outcome
@@ -216,9 +216,11 @@ def _too_early(run: Run, found: Sequence[Run]) -> Outcome:
         if r.state == "finished"
     ]
     waits = run.state in UNDER_WAY
-    how = "is not finished" if waits else f"is {run.state}"
+    how = (
+        "is not finished" if waits else "has failed" if run.state == "failed" else "was interrupted"
+    )
     text = words.paragraphs(
-        f"Run {run.id} {how}. {told['progress']}. Whether there is a difference can be said only once every run has finished.",
+        f"Run {run.id} {how}. {_far(told, waits)}. Whether there is a difference can be said only once every run has finished.",
         "\n".join(there),
         f"Next: `status of run {run.id}`." if waits else f"Next: `resume run {run.id}`.",
     )
@@ -305,9 +307,18 @@ def not_finished(run: Run) -> Outcome | None:
     if state == "finished":
         return None
     told = run.status()
-    next = f"status of run {run.id}" if state in UNDER_WAY else f"resume run {run.id}"
-    text = f"Run {run.id} is {state} and not finished ({told['progress']}): it has no score and no dataset yet. Next: `{next}`."
+    waits = state in UNDER_WAY
+    next = f"status of run {run.id}" if waits else f"resume run {run.id}"
+    stands = f"is {state} and not finished" if waits else f"is not finished: it is {state}"
+    text = f"Run {run.id} {stands}. {_far(told, waits)}. It has no score and no dataset yet. Next: `{next}`."
     return wrong("not finished", text, run=run.id, state=state)
+
+
+def _far(told: Mapping[str, Any], under_way: bool) -> str:
+    """How far a run is, as a status says it."""
+    if under_way:
+        return str(told["progress"])
+    return f"{told['done']} of {told['asked']} questions are answered and kept"
 
 
 def explain_low(desk: Desk, run: int | None) -> Outcome:
