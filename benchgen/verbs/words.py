@@ -86,7 +86,7 @@ VERBS = {
         ),
         Verb("confirm", "plan_id=1 answer=yes", "start a plan; anything but yes cancels it", True),
         Verb("logs", "job_id=1 | write_id=1 lines=20", "the last lines of its process", False),
-        Verb("stop", "job_id=1", "end a running job", False),
+        Verb("stop", "job_id=1 | run_id=1", "end a job, or a run in the background", False),
         Verb("rescore", "run_id=1 [program=latest]", "score stored replies again", False),
         Verb("compare", "runs=[1,2,3] [baseline=1]", "scores and paired differences", False),
         Verb("report", "runs=[1,2,3]", "a page and a Markdown file of these runs", True),
@@ -146,6 +146,7 @@ KEYS = {
     "private": "no: everybody may see it",
     "confirm": "yes: the word on the plan, given beforehand",
     "session": "name of a chat: go on with it, or call a new one so",
+    "agent": "who reads the messages: rules (embedded), or llm with agent.model=M",
     "limits": "of one turn: limits.turn_s=900, limits.questions_per_turn=150; limits.plan_s=3600 for a yes",
 }
 VERB_KEYS = {
@@ -166,7 +167,7 @@ VERB_KEYS = {
     "merge": "job_id model name limit format",
     "confirm": "plan_id answer",
     "logs": "job_id write_id lines",
-    "stop": "job_id",
+    "stop": "job_id run_id",
     "rescore": "run_id program",
     "compare": "runs baseline every program",
     "report": "runs name",
