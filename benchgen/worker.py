@@ -7,8 +7,11 @@ the model. Killed at any moment it leaves a job that `resume` takes up at the la
 from __future__ import annotations
 
 import dataclasses
+import os
 import sys
+import time
 import traceback
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +24,7 @@ from benchgen.records import Job, PlanRecord
 from benchgen.stages import cards, held_out, merging, publishing
 from benchgen.store import JobRow, ModelRow, PlanRow, cut_torn_line, now
 from benchgen.tracking import tracking
+from benchgen.train import ranks
 from benchgen.types import Plan, json_line, sha256
 from benchgen.workspace import Workspace
 
@@ -33,6 +37,11 @@ def main(argv: list[str]) -> int:
     """0 when the job finished; 1 when it failed, with the reason in its record and log."""
     workspace, job_id = Workspace(argv[0]), int(argv[1])
     job = workspace.job(job_id)
+    device = workspace.store.get(PlanRow, job.row.plan_id).plan.get("device") or {}
+    if device.get("processes", 1) > 1 and ranks.MARK not in os.environ:
+        ranks.become(device["processes"], device["kind"], "benchgen.worker", argv)
+    if ranks.rank() > 0:
+        return follow(workspace, job)
     with jobs.record_lock(job.folder), jobs.beating(job.folder):
         if job.row.state not in ("queued", "running"):
             print(f"job {job.id} is {job.row.state}: nothing to do", flush=True)
@@ -50,6 +59,23 @@ def main(argv: list[str]) -> int:
             return 1
 
 
+def follow(workspace: Workspace, job: Job) -> int:
+    """0 once this process has trained along with the first one, which alone keeps the record."""
+    while job.row.state == "queued":  # the first one waits for the device
+        time.sleep(1)
+    if job.row.state != "running":
+        return 0
+    try:
+        plan, rows = checked(workspace, PlanRecord(workspace.place, job.row.plan_id))
+        train(workspace, plan, rows, job.folder)
+    except ranks.FollowedError:
+        return 0
+    except Exception as error:  # noqa: BLE001 - the first process fails with it, and records why
+        print(f"process {ranks.rank()} failed: {error}", flush=True)
+        return 1
+    return 0
+
+
 def work(workspace: Workspace, job: Job) -> None:
     """Do what the job's plan says: train or merge and land the model, or take one to the hub."""
     record = PlanRecord(workspace.place, job.row.plan_id)
@@ -65,6 +91,8 @@ def work(workspace: Workspace, job: Job) -> None:
         if plan.job_type == "merge":
             outcome = merging.run(workspace.place, plan, job, _say)
         else:
+            if ranks.world() > 1:
+                _say(f"training in {ranks.world()} processes")
             outcome = train(workspace, plan, rows, job.folder)
     if plan.job_type == "merge":
         merging.land(workspace.place, job, plan, outcome)
@@ -106,13 +134,18 @@ def train(
 
     base = catalogue.find(workspace.store, plan.base["name"])
     trained = _rewarded if plan.job_type == "grpo" else _supervised
-    cut_torn_line(folder / "metrics.jsonl")  # a killed worker's
+    leads = ranks.rank() == 0
+    metrics = folder / "metrics.jsonl"
+    if leads:
+        cut_torn_line(metrics)  # a killed worker's
     with (
-        (folder / "metrics.jsonl").open("a", encoding="utf-8") as file,
-        tracking(plan.tracking, folder, plan.to_dict(), _say) as tracker,
+        metrics.open("a", encoding="utf-8") if leads else nullcontext() as file,
+        tracking(plan.tracking if leads else {}, folder, plan.to_dict(), _say) as tracker,
     ):
 
         def write(row: dict[str, Any]) -> None:
+            if file is None:
+                return
             file.write(json_line(row))
             file.flush()
             tracker.log(row)

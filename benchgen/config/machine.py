@@ -27,7 +27,7 @@ def check_hardware(hardware: HardwareConfig) -> None:
             allowed=DTYPES,
             next="hardware.dtype=auto takes the fastest that is safe",
         )
-    for name in ("threads", "batch_rows"):
+    for name in ("threads", "batch_rows", "processes"):
         value = getattr(hardware, name)
         if value is not None and value < 1:
             raise ConfigError(

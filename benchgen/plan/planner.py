@@ -116,7 +116,8 @@ def make_plan(ask: Ask, base: Base, rows: Sequence[TrainingRow]) -> Plan:
             allowed="none",
             next="recipe=lora trains the same adapter on the base as it is",
         )
-    trainer = choose_trainer(ask.trainer, device)
+    trainer = choose_trainer(ask.trainer, device, ask.hardware.processes)
+    _check_processes(ask, trainer)
     settings = {**dataclasses.asdict(ask.recipe), "seed": ask.seed}
     for told_elsewhere in ("name", "rows", "stop", "grpo"):
         del settings[told_elsewhere]
@@ -151,6 +152,7 @@ def make_plan(ask: Ask, base: Base, rows: Sequence[TrainingRow]) -> Plan:
             "kind": device.kind,
             "name": device.name,
             "dtype": device.dtype,
+            **({"processes": ask.hardware.processes} if ask.hardware.processes > 1 else {}),
         },
         name=ask.name,
         tracking=dict(ask.tracking),
@@ -176,15 +178,41 @@ def choose_device(hardware: HardwareConfig) -> Device:
     return found if hardware.dtype == "auto" else dataclasses.replace(found, dtype=hardware.dtype)
 
 
-def choose_trainer(name: str, device: Device) -> str:
-    """`auto`: unsloth on CUDA where it is installed, else plain trl."""
+def _check_processes(ask: Ask, trainer: str) -> None:
+    """Nothing; ConfigError for what several processes cannot train together."""
+    processes, rows = ask.hardware.processes, ask.recipe.batch_size
+    if processes == 1:
+        return
+    if trainer != "trl":
+        raise ConfigError(
+            f"trainer={trainer} trains in one process",
+            got=f"hardware.processes={processes}",
+            next="trainer=trl",
+        )
+    if rows % processes:
+        raise ConfigError(
+            f"hardware.processes={processes} do not share the {rows} rows of a batch evenly",
+            got=f"recipe.batch_size={rows}",
+            allowed=f"a multiple of {processes}",
+            next=f"recipe.batch_size={-(-rows // processes) * processes}",
+        )
+    if ask.held_out:
+        raise ConfigError(
+            "a benchmark is asked on the way of trainings in one process only",
+            got=f"hardware.processes={processes}",
+            next="leave recipe.stop out, and run the benchmark afterwards",
+        )
+
+
+def choose_trainer(name: str, device: Device, processes: int = 1) -> str:
+    """`auto`: unsloth on one CUDA device where it is installed, else plain trl."""
     if name not in TRAINERS:
         raise ConfigError(
             f"trainer={name} is not known", got=name, allowed=TRAINERS, next="trainer=auto"
         )
     has_unsloth = importlib.util.find_spec("unsloth") is not None
     if name == "auto":
-        return "unsloth" if device.kind == "cuda" and has_unsloth else "trl"
+        return "unsloth" if device.kind == "cuda" and has_unsloth and processes == 1 else "trl"
     if name == "unsloth" and not has_unsloth:
         raise ConfigError(
             "trainer=unsloth is not installed",

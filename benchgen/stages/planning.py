@@ -281,6 +281,7 @@ def trained_here(
     for row in reversed(place.store.all(JobRow, JobRow.state == "finished")):
         plan = place.store.get(PlanRow, row.plan_id).plan
         same = here.items() <= plan["device"].items() and plan["base"]["name"] == base.name
+        same &= plan["device"].get("processes", 1) == hardware.processes
         if same and not row.result.get("resumed_at"):
             yield row, plan
 

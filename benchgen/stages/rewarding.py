@@ -74,6 +74,13 @@ def plan(place: Place, wanted: planning.Wanted, chosen: config.RecipeConfig) -> 
             got="recipe=grpo",
             next="leave recipe.stop out, and run the held-out benchmark afterwards",
         )
+    if wanted.hardware.processes > 1:
+        raise ConfigError(
+            "recipe=grpo trains in one process",
+            got=f"hardware.processes={wanted.hardware.processes}",
+            allowed=[1],
+            next="leave hardware.processes out",
+        )
     bench, own = Benchmark.of(place, wanted.benchmark), chosen.grpo
     _check_published(bench)
     tracking.check(wanted.tracker.name, wanted.tracker.mode)

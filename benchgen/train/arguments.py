@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchgen.train.job import Job
+from benchgen.train.ranks import world
 
 
 def shared_arguments(job: Job) -> dict[str, Any]:
@@ -15,7 +16,7 @@ def shared_arguments(job: Job) -> dict[str, Any]:
         optimizer = "adamw_8bit" if gpu and job.trainer == "unsloth" else "adamw_torch_fused"
     return {
         "output_dir": str(job.out / "checkpoints"),
-        "per_device_train_batch_size": settings.batch_size,
+        "per_device_train_batch_size": settings.batch_size // world(),
         "gradient_accumulation_steps": settings.gradient_accumulation,
         "learning_rate": settings.learning_rate,
         "lr_scheduler_type": settings.scheduler,
@@ -42,6 +43,8 @@ def shared_arguments(job: Job) -> dict[str, Any]:
         "logging_first_step": True,
         # Replaced by the mean of the steps before, a loss that is no number would never be seen.
         "logging_nan_inf_filter": False,
+        **({"ddp_find_unused_parameters": False} if world() > 1 else {}),
+        **({"ddp_backend": "gloo"} if world() > 1 and not gpu else {}),
         "report_to": "none",
         "push_to_hub": False,
         "disable_tqdm": True,

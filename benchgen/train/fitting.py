@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from benchgen.errors import TrainingError
 from benchgen.models.device import Device
+from benchgen.train.ranks import world
 from benchgen.train.settings import SFTSettings
 
 MOST_HALVINGS = 3
@@ -32,6 +33,12 @@ def until_it_fits(
         try:
             return attempt(settings, resume), tuple(notes)
         except OutOfMemoryError as error:
+            if world() > 1:  # the others wait for this one's gradients: all begin anew, or none
+                raise TrainingError(
+                    f"a device's memory does not hold its share of a step: {settings.batch_size} rows "
+                    f"in {world()} processes",
+                    next="a smaller recipe.batch_size with a larger recipe.gradient_accumulation",
+                ) from error
             settings = smaller(settings, error, len(notes))
             notes.append(
                 f"memory ran out: on with {settings.batch_size} rows at once, "

@@ -10,6 +10,7 @@ from typing import Any
 from benchgen.errors import TrainingError
 from benchgen.train.checkpoints import mark_whole
 from benchgen.train.job import Metrics
+from benchgen.train.ranks import rank
 
 MOST_STRANGE = 3
 """Steps in a row whose gradient may not be a number."""
@@ -61,6 +62,7 @@ def reporter(on_metrics: Metrics | None) -> Any:
             )
 
         def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            mark_whole(Path(args.output_dir) / f"checkpoint-{state.global_step}")
+            if rank() == 0:
+                mark_whole(Path(args.output_dir) / f"checkpoint-{state.global_step}")
 
     return Reporter()

@@ -28,6 +28,7 @@ from benchgen.train.encoding import EncodedRows, check_rows, encode_rows
 from benchgen.train.fitting import OutOfMemoryError, until_it_fits
 from benchgen.train.job import HeldOut, Job, Metrics, TrainOutcome, peak_cuda
 from benchgen.train.loading import load_for_training, unsloth_first
+from benchgen.train.ranks import FollowedError, rank
 from benchgen.train.reporting import reporter
 from benchgen.train.settings import SFTSettings, check_settings
 from benchgen.train.stopping import Watch, callback
@@ -61,13 +62,14 @@ def train_lora(  # noqa: PLR0913 - the worker's one call; keywords only
     With `resume` a finished training returns its outcome and an unfinished one goes on at its last
     whole checkpoint; steps after that one are run, and reported to `on_metrics`, again.
     Raises ConfigError for a bad setting, DataError for rows that cannot be learned from, TrainingError
-    for a training that failed.
+    for a training that failed, FollowedError in a process that has only trained along (ranks.py).
     """
     check_settings(settings, trainer)
     done = out / "outcome.json"
     if resume and done.is_file() and (out / "adapter" / "adapter_config.json").is_file():
         return TrainOutcome.from_dict(json.loads(done.read_text()))
-    done.unlink(missing_ok=True)
+    if rank() == 0:
+        done.unlink(missing_ok=True)
     if trainer == "unsloth":
         unsloth_first()
     began, place = time.monotonic(), pick_device(device, dtype, threads)
@@ -106,6 +108,8 @@ def _train(  # noqa: PLR0913 - the parts of `train_lora`
         watch.begin(resumed_at)
         run.add_callback(callback(watch, tokenizer))
     losses = _run(run, out / "checkpoints", start)
+    if rank() > 0:
+        raise FollowedError
     best_step = watch.restore(run.model) if watch else None
     made = save_adapter(run.model, out, base_id or str(base))
     if watch:
@@ -139,7 +143,7 @@ def _run(run: Any, checkpoints: Path, start: Path | None) -> list[float]:
     """The loss of every step, also of those before a resumption."""
     import torch
 
-    if start is None:
+    if start is None and rank() == 0:
         shutil.rmtree(checkpoints, ignore_errors=True)
     try:
         run.train(resume_from_checkpoint=str(start) if start else None)
