@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from benchgen import Agent
 from benchgen.agent.situation import Waiting
+from benchgen.testing import AccountWorkspace, agent_in, workspace_from
 from benchgen.ui import confirm, parts
 from benchgen.ui.chat import Box, ChatPanel
 from tests.hostile import XSS, active
@@ -401,3 +404,53 @@ def test_the_time_left_is_told_from_the_speed_so_far(
     agent.tell("progress", record="job", id=2, done=20, total=80, words="")
     panel.refresh()
     assert panel.transcript.text == "job 2: 20 of 80, about 2 min left"
+
+
+@pytest.fixture(scope="module")
+def account(tmp_path_factory: pytest.TempPathFactory) -> AccountWorkspace:
+    """A workspace of many records in which nothing real starts."""
+    cases = Path(__file__).parent / "cases" / "chat_account.json"
+    return workspace_from(cases, tmp_path_factory.mktemp("account") / "ws")
+
+
+@pytest.mark.slow
+def test_the_real_agent_s_plan_is_shown_in_full_and_starts_one_job(
+    account: AccountWorkspace,
+) -> None:
+    agent = agent_in(account, {})
+    panel = ChatPanel(agent)
+    panel._box = Box(panel)
+    before = account.jobs().height
+    agent.send(
+        "plan a distill training from run 1080 on Qwen/Qwen2.5-0.5B-Instruct, at most 50 steps"
+    )
+    shown = panel._shown()
+    assert shown is not None
+    assert shown.title == f"Plan {agent.waiting[-1].label}: from-run of Qwen/Qwen2.5-0.5B-Instruct"
+    assert confirm.Setting("hyperparameters: max_steps", "50", "-1") in shown.settings
+    button = buttons(box_of(panel))["Confirm"]
+    button.click()
+    button.click()
+    soon(lambda: agent.state == "idle" and not panel._busy)
+    assert account.jobs().height == before + 1
+    assert re.search(r"Confirmed .*, hash [0-9a-f]{12}", panel_text(panel))
+    panel.close()
+
+
+@pytest.mark.slow
+def test_the_real_agent_s_chat_is_shown_again_under_its_name(account: AccountWorkspace) -> None:
+    first = Agent(account, session="kept")
+    first.send("status of run 1080")
+    first.send("plan a distill training from run 1080 on Qwen/Qwen2.5-0.5B-Instruct")
+    panel = ChatPanel(Agent(account, session="kept"))
+    panel._box = Box(panel)
+    assert "46.7 %" in panel.transcript.text
+    assert "Confirm" in buttons(box_of(panel))  # it waits on, until its time is up
+    panel.stop()
+    assert "Cancelled" in panel_text(panel)
+    panel.close()
+
+
+def panel_text(panel: ChatPanel) -> str:
+    panel.refresh()
+    return panel.transcript.text
