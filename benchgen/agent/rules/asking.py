@@ -16,6 +16,8 @@ _TROUBLE = (
     (r"\bTROUBLE\b", "wait a moment and send it again; split a large request, or continue"),
 )
 """What goes wrong in a talk, and what to do."""
+_SHORT = 9
+"""Tokens up to which `what is a …` asks for the meaning of a word."""
 TOPICS = (
     (r"\bLETTERS\b", "options are reordered automatically"),
     (r"\bGRPO\b", "grpo"),
@@ -64,6 +66,21 @@ def help_wanted(reading: Reading) -> Wish | None:
     return None
 
 
+def how_to(reading: Reading) -> Wish | None:
+    """How something is done, or what a word means, where no record is named."""
+    if reading.has(r"@|\d|\bdid\b|\bwas\b") or run_ids(reading):
+        return None
+    terms = (
+        "from RUN|GRPO|LORA|DISTILL|MERGE|ADAPTER|DRAFT|KEYPOINTS|QUANT|RANK|ALPHA|EPOCH|BASE|MODE"
+    )
+    asked = reading.has(r"^(?:\S+ )?HOW (?:i|we|one|can i|do i|to|you) (?:\S+ )*") or (
+        reading.has(rf"^WHAT(?: (?:a|of|is|exactly))* (?:{terms})\b")
+        and len(reading.tokens) < _SHORT
+    )
+    found = next((name for pattern, name in TOPICS if reading.has(pattern)), None)
+    return Wish("explain", {"topic": found}) if asked and found else None
+
+
 def explained(reading: Reading) -> Wish | None:
     """A word or behaviour to explain; None if no such thing is asked."""
     if reading.has(r"\bLETTERS\b") and reading.has(
@@ -82,6 +99,8 @@ def explained(reading: Reading) -> Wish | None:
 
 
 def _asks(reading: Reading) -> bool:
+    if reading.has(r"\bHOW\b.*\bdid\b"):
+        return False
     if not run_ids(reading) and reading.has(
         r"\b(?:WHAT|HOW|HOWMANY|do|is|does)\b.*\b(?:costs?|credits?|price|MODE (?:\S+ )*(?:there|exist|have)|api)\b|\bMODE are\b|\bdo i\b.*\btoken\b"
     ):

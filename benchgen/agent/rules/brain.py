@@ -20,10 +20,12 @@ MAX_CHARS = 200_000
 
 _FAMILIES: tuple[Callable[[Reading], Wish | None], ...] = (
     asking.help_wanted,
+    asking.how_to,
     waiting.more_wanted,
     waiting.revised_preview,
     waiting.revised_plan,
     refusing.unsupported,
+    looking.paged,
     running.resume,
     training.logs,
     training.merge,
@@ -143,6 +145,15 @@ def _apart(before: Reading, after: Reading) -> bool:
     if verb is None or _wish(before) is None:
         return False
     if verb[1] in ("CREATE", "IMPORT") and before.of_kind(FILE, TABLE):
+        return False
+    if before.has(r"\bEXPLAIN\b|^WHAT\b") and verb[1] in (
+        "TRAIN",
+        "LORA",
+        "GRPO",
+        "PLAN",
+        "DISTILL",
+        "MERGE",
+    ):
         return False
     if before.has(r"\bMERGE\b") and verb[1] == "PUBLISH":
         return False

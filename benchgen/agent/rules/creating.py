@@ -29,7 +29,7 @@ _STOP = (
 )
 _FILLER = re.compile(
     r"^(?:the|a|an|der|die|das|el|la|los|las|les|le|l'|o|os|il|i|gli|and|or|like|e\.g\.|mostly|mainly|only|just|please|the|some|basically|all|of|about|on|to|a|an|uh|um|well|ones?|all about|topic|subject|theme|is|:|-)\s+"
-    r"|\s+(?:mostly|mainly|only|please|pls|plz|basically|and such|etc|in general|stuff|or so|too|each|ones|thanks|again|for me|right now)$",
+    r"|\s+(?:mostly|mainly|only|please|pls|plz|basically|and such|etc|in general|stuff|or so|too|instead|each|ones|thanks|again|for me|right now)$",
     re.IGNORECASE,
 )
 
@@ -78,6 +78,8 @@ def _asks(reading: Reading) -> bool:
     if reading.has(rf"\b(?:CREATE|MAKE|WANT)\b(?: \S+){{0,14}}? {_NOUN}\b"):
         return True
     if reading.has(rf"{_NOUN}(?: \S+){{0,8}}? (?:CREATE|WANT|MAKE)\b"):
+        return True
+    if reading.has(r"^(?:(?:you|please|a|WANT) )*BENCHMARK(?: (?:please|[.!?]))*$"):
         return True
     if reading.has(
         rf"^(?:(?:you|please|a|another|SAME|MORE|\d+|,|ORD\d) )*{_NOUN}"
@@ -147,7 +149,8 @@ def count(reading: Reading) -> int | None:
         m
         for m in loose
         if not re.search(
-            r"(?:OPTION|GROUPS|BENCHMARK)(?: (?:of|:|=|a|#))? $", reading.plain[: m.start()][-24:]
+            r"(?:OPTION|GROUPS|BENCHMARK|instead|than)(?: (?:of|:|=|a|#))? $",
+            reading.plain[: m.start()][-24:],
         )
     ]
     return int(loose[0][1]) if len(loose) == 1 else None

@@ -19,14 +19,14 @@ from benchgen.agent.situation import RunSeen, Situation, View, Wish
 
 ROWS = 10
 """Rows that `the next ones` means where nothing was shown before."""
+_PAGING_TOKENS = 12
+"""A longer message is no mere `next`."""
 _MODES = (("DISTILL", "distill"), ("FAILURES", "failures"), ("ALL", "all"))
 
 
 def dataset(reading: Reading) -> Wish | None:
     """Rows of a run to show; None if none are asked for."""
     view = reading.situation.last_view
-    if view and (wish := _paged(reading, view)):
-        return wish
     if not _asks(reading):
         return None
     run = a_run(reading)
@@ -62,7 +62,29 @@ def _every(reading: Reading, arguments: dict[str, Any]) -> int | None:
     return run.total or run.right + run.wrong or None
 
 
+def paged(reading: Reading) -> Wish | None:
+    """The rows that go on from those shown last; None if that is not asked."""
+    view = reading.situation.last_view
+    if (
+        view is None
+        or reading.has(r"\b(?:RESUME|FAIL|RUN)\b")
+        or len(reading.tokens) > _PAGING_TOKENS
+    ):
+        return None
+    return _paged(reading, view)
+
+
+def _trains(reading: Reading) -> bool:
+    """Whether `distill` or `from-run` is what is to be done, not what is to be shown."""
+    return reading.has(
+        r"^(?:(?:you|please|and|,|then) )*DISTILL\b(?! (?:ROW|QUESTION|DATASET|of\b))|DISTILL.*\binto\b"
+        r"|^(?:(?:PLAN|a|you|please) )*from RUN\b"
+    )
+
+
 def _asks(reading: Reading) -> bool:
+    if _trains(reading):
+        return False
     if reading.has(r"\bTRAIN\b|\bLORA\b|\bGRPO\b|\bPLAN\b|\bMERGE\b") and not reading.has(
         r"SHOW.*DATASET"
     ):
@@ -77,13 +99,13 @@ def _asks(reading: Reading) -> bool:
         return True
     if reading.has(r"\bMODE\b") and (run_ids(reading) or reading.has(r"ROW|SHOW|RUN")):
         return True
-    if reading.has(
-        r"^(?:(?:you|please|and|,|then) )*DISTILL (?!ROW|QUESTION|DATASET|of\b)"
-    ) or reading.has(r"DISTILL.*\binto\b"):
-        return False
+    if reading.situation.last_run is not None and reading.has(
+        r"^(?:(?:and|now|a|with|please|same|SAME|in|only|SHOW|me|you|ALL|\d+|more|MORE) )*(?:ROW\b|MODE (?:ALL|DISTILL|FAILURES)|ALL(?: \d+)?$)"
+    ):
+        return True
     rows = reading.has(r"\b(?:FAILURES|DISTILL)\b")
     if rows and reading.has(
-        r"\b(?:SHOW|WHAT|WANT|MAKE|ROW|LIMIT|QUESTION|which|HOW|RUN|it|you|MORE|ORD1|EXPLAIN)\b|^(?:a )?FAILURES"
+        r"\b(?:SHOW|WHAT|WANT|MAKE|ROW|LIMIT|QUESTION|which|HOW|RUN|it|you|MORE|ORD1|EXPLAIN)\b|^(?:(?:and|a|now|then|just) )*FAILURES"
     ):
         return not reading.has(r"\bWHY\b.*\bFAIL|HOWMANY")
     if reading.has(r"\b(?:SHOW|WHAT|WANT|LIMIT|ORD1|which)\b") and reading.has(
@@ -228,7 +250,7 @@ def _runs_meant(reading: Reading, ids: list[int]) -> list[int]:
     number = reading.find(r"LAST (\d+)")
     if match:
         return sorted(run.id for run in state.runs)[-(int(number[1]) if number else 2) :]
-    if (benchmark := benchmark_ids(reading)) and reading.of_kind(BENCH):
+    if (benchmark := benchmark_ids(reading)) and reading.has(r"@bench|BENCHMARK \d|\bon \d"):
         return _finished(state, benchmark[0])
     if ids and reading.has(r"base|before|baseline|BASE|PREVIOUS"):
         return _with_earlier(ids[0], state)
@@ -271,8 +293,10 @@ def low_score(reading: Reading) -> Wish | None:
     low = reading.has(
         r"\bLOW\b|\bonly\b|expected (?:\S+ )*(?:MORE|higher|better|IMPROVED)|not (?:\S+ )?(?:IMPROVED|good|higher)|FAILURES|wrong|down\b|below"
     )
-    subject = bool(run_ids(reading)) or reading.has(
-        r"\bSCORE\b|%|percent|\bRUN\b|@model|MODEL|\bit\b|baseline|BENCHMARK"
+    subject = (
+        (reading.has(r"^WHY (?:\S+ )?LOW") and reading.situation.last_run is not None)
+        or bool(run_ids(reading))
+        or reading.has(r"\bSCORE\b|%|percent|\bRUN\b|@model|MODEL|\bit\b|baseline|BENCHMARK")
     )
     if not (asks and low and subject) or reading.has(
         r"\bLR\b|\bEPOCH\b|\bCREATE\b|\bPLAN\b|\bCHANGE\b|\bRANK\b"

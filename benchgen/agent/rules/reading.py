@@ -68,6 +68,8 @@ class Reading:
 
     def written(self, start: int, end: int) -> str:
         """What stands in the message behind this stretch of `plain`."""
+        while start < end and self.plain[start : start + 1] == " ":
+            start += 1
         if start >= end or not self.tokens:
             return ""
         first, last = self.index(start), self.index(end - 1)
@@ -252,7 +254,11 @@ _BEFORE_NOUN = frozenset(
 def _verbs_and_nouns(tokens: Sequence[Token], situation: Situation) -> Iterator[Token]:
     """English words that are both: `run` becomes EVAL or RUN, `test` EVAL or BENCHMARK, `draft` CREATE or DRAFT."""
     for at, token in enumerate(tokens):
+        before = tokens[at - 1].gloss if at else ""
         if token.gloss == "QUESTION" and at > 1 and tokens[at - 2].gloss == "第":
+            continue
+        if token.gloss == "QUESTION" and re.fullmatch(r"ORD\d+", before):
+            yield Token(f"QUESTION {before[3:]}", token.start, token.end)
             continue
         gloss = _run_sense(tokens, at, situation) if token.gloss == "run" else _sense(tokens, at)
         yield Token(gloss, token.start, token.end, token.known or gloss != token.gloss)

@@ -58,7 +58,7 @@ def _action(reading: Reading) -> str:
         r"\bUNPUBLISH\b|not (?:\S+ )?PUBLISH(?:ed)? (?:any ?MORE|anymore)|(?:@bench\d+|BENCHMARK(?: \d+)?|it|that|\d+) (?:\S+ )?(?:TROUBLE|offline|private)\b"
     ):
         return "unpublish"
-    if reading.has(r"\bDELETE\b") and not reading.has(r"DELETE (?:\S+ )?QUESTION"):
+    if reading.has(r"\bDELETE\b") and not reading.has(r"DELETE (?:\S+ ){0,3}?QUESTION"):
         return "delete"
     if reading.has(r"\bSTOP\b"):
         return "stop"

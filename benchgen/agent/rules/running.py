@@ -145,7 +145,7 @@ def run(reading: Reading) -> Wish | None:
         r"\bRERUN\b|\bEVAL\b.*\bagain\b|again.*\bEVAL\b|\bRUN (?:# )?\d+ again|once more|one more time"
     )
     implied = reading.has(
-        r"(?:HOW|what about).*@model|@model.*\b(?:on|with)\b.*@bench|@bench\d+ (?:on|with) (?:a )?@model|COMPARE.*@model.*@bench"
+        r"(?:HOW|what about).*@model|@model.*\b(?:on|with)\b.*@bench|@bench\d+ (?:on|with) (?:a )?@model|COMPARE.*@model.*@bench|(?:IMPORT|let|TRAIN|take|takes|answer|ANSWER|WANT).*@model.*@bench"
     ) and bool(reading.of_kind(MODEL))
     if not (wanted or again or implied) or reading.has(r"not (?:\S+ )?EVAL"):
         return None
@@ -155,6 +155,11 @@ def run(reading: Reading) -> Wish | None:
         return None
     arguments = _benchmark(reading)
     models = _models(reading)
+    several = reading.has(
+        r"\b(?:ALL|both|each|every|2|3|4)\b(?: \S+){0,3}? MODEL\b|\b(?:ALL|both) (?:\d |of |a )*@model"
+    )
+    if several and "model_candidates" in models:
+        models = {"models": models["model_candidates"]}
     if again and not models:
         run = run_seen(a_run(reading), reading.situation)
         if run:
@@ -248,13 +253,17 @@ def status(reading: Reading) -> Wish | None:
     failed = reading.has(
         r"\b(?:WHY|WHAT)\b.*\b(?:FAIL|failed|FAILURES|happened|stopped|STOP)\b|\bFAIL\b"
     ) and (ids or reading.has(r"\bRUN\b|\bit\b"))
-    bare = bool(ids) and _only_names(reading)
+    about_it = reading.situation.last_run is not None and reading.has(r"\bLINK\b|^SHOW it$")
+    bare = about_it or (bool(ids) and _only_names(reading))
     about = bool(ids) or reading.has(
         r"\bRUN\b|\bit\b|LAST|@bench|BENCHMARK|@model|^(?:\S+ ){0,4}(?:STATUS|SCORE)"
     )
     if not (bare or failed or (asks and about)):
         return None
     run = a_run(reading)
+    made = made_model(reading) if not ids else None
+    if of_made := [r.id for r in reading.situation.runs if r.model == made]:
+        return Wish("run_status", {"run": max(of_made)})
     if not ids and reading.of_kind(MODEL) and (of_model := runs_of_models(reading)):
         return Wish("run_status", {"run": of_model[-1]})
     if not ids and reading.has(r"\bALL\b|everything|\bRUN s\b"):

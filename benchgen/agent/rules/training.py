@@ -134,29 +134,56 @@ def _is_adapter(reading: Reading, mark: Mark) -> bool:
 
 def _subject(reading: Reading, kind: str | None) -> dict[str, Any]:
     """What is trained on what."""
-    found: dict[str, Any] = {}
-    if kind == "from-run":
-        ids = run_ids(reading)
-        run = ids[0] if ids else _run_of_first(reading)
-        if run is not None:
-            found["run"] = run
-        if len(ids) > 1:
-            found["runs"] = ids
-        found["mode"] = _mode(reading)
-    if kind == "continue":
-        job = a_job(reading)
-        if job is not None:
-            found["job"] = job
-    if kind == "grpo":
-        ids_b = benchmark_ids(reading)
-        benchmark = ids_b[0] if len(ids_b) == 1 else None if ids_b else _of_run(reading)
-        if benchmark is not None:
-            found["benchmark"] = benchmark
+    found = {"from-run": _of_runs, "continue": _of_job, "grpo": _of_benchmark}.get(
+        kind or "", lambda _: {}
+    )(reading)
     if dataset := _dataset(reading):
         found["dataset"] = dataset
     if kind != "continue":
-        found |= base_model(reading, bool(dataset))
-    return found
+        found |= base_model(reading)
+    if kind == "from-run":
+        found |= _student(reading, found)
+    return {name: value for name, value in found.items() if value != ""}
+
+
+def _of_runs(reading: Reading) -> dict[str, Any]:
+    """The runs whose rows are trained on, and which of their rows."""
+    ids = run_ids(reading)
+    run = ids[0] if ids else _run_of_first(reading)
+    found: dict[str, Any] = {} if run is None else {"run": run}
+    if len(ids) > 1:
+        found["runs"] = ids
+    return {**found, "mode": _mode(reading)}
+
+
+def _of_job(reading: Reading) -> dict[str, Any]:
+    """The job whose adapter is trained further."""
+    job = a_job(reading)
+    return {} if job is None else {"job": job}
+
+
+def _of_benchmark(reading: Reading) -> dict[str, Any]:
+    """The benchmark whose questions are the prompts."""
+    ids = benchmark_ids(reading)
+    benchmark = ids[0] if len(ids) == 1 else None if ids else _of_run(reading)
+    return {} if benchmark is None else {"benchmark": benchmark}
+
+
+def _student(reading: Reading, found: dict[str, Any]) -> dict[str, Any]:
+    """A teacher is not its own student; `the base` is the one that the run's adapter stands on."""
+    run = run_seen(found.get("run"), reading.situation)
+    seen = model_seen(run.model, reading.situation) if run else None
+    if seen and seen.base and reading.has(r"\bBASE\b") and not reading.of_kind(MODEL):
+        return {"base_model": seen.base}
+    teaches = found.get("mode") == "distill" and not run_ids(reading)
+    if (
+        run
+        and teaches
+        and found.get("base_model") == run.model
+        and not reading.has(r"BASE|\binto\b|\bit\b")
+    ):
+        return {"base_model": ""}
+    return {}
 
 
 def _run_of_first(reading: Reading) -> int | None:
@@ -228,7 +255,7 @@ def _model_place(reading: Reading, mark: Mark) -> bool:
     )
 
 
-def base_model(reading: Reading, has_data: bool = False) -> dict[str, Any]:
+def base_model(reading: Reading) -> dict[str, Any]:
     """{base_model}, {base_model_candidates}, or nothing; a name that no list holds as it was typed."""
     marks = reading.of_kind(MODEL)
     place = reading.find(
@@ -252,7 +279,7 @@ def base_model(reading: Reading, has_data: bool = False) -> dict[str, Any]:
     for pattern in (
         r"BASE (?:(?:MODEL|of|is|:|=|a|should|be|into) )*((?!@|,|and\b|with\b|on\b|SAME)[^\s,;:]+(?: (?!on\b|with\b|and\b|,|for\b|\d+ (?:STEP|EPOCH))[^\s,;:]+){0,3})",
         r"(?:LORA|TRAIN|GRPO)(?: (?:of|for|to|a|on))+ ((?!@|it\b|SAME|DATASET|RUN|ADAPTER|BENCHMARK|FAILURES|DISTILL|MODEL|JOB|a\b|ALL)[^\s,.;:]+(?: (?!on\b|with\b|and\b|,|for\b|from\b)[^\s,;:]+){0,3}) (?:on|with|for|using)\b",
-        r"(?:LORA|TRAIN) ((?!@|it\b|SAME|DATASET|RUN|ADAPTER|BENCHMARK|of\b|on\b|from\b|for\b|with\b|a\b|MODEL|STATUS|JOB|LORA|TRAIN)[^\s,.;:]+(?: (?!on\b|with\b|and\b|,|for\b|from\b)[^\s,;:]+){0,3}) (?:on|with)\b",
+        r"(?:LORA|TRAIN) ((?!@|it\b|BASE|SAME|DATASET|RUN|ADAPTER|BENCHMARK|of\b|on\b|from\b|for\b|with\b|a\b|MODEL|STATUS|JOB|LORA|TRAIN)[^\s,.;:]+(?: (?!on\b|with\b|and\b|,|for\b|from\b)[^\s,;:]+){0,3}) (?:on|with)\b",
     ):
         match = reading.find(pattern)
         typed = reading.group(match).strip(" .,'\"") if match else ""

@@ -156,7 +156,7 @@ def revised_plan(reading: Reading) -> Wish | None:
 def _is_question(reading: Reading) -> bool:
     """Whether the message only asks: what would 3 epochs cost?"""
     return reading.has(r"\?$|\? $|^(?:WHAT|WHY|HOW|HOWMANY|EXPLAIN)\b") and not reading.has(
-        r"\b(?:CHANGE|MAKE|SAME|instead|you)\b"
+        r"\b(?:CHANGE|MAKE|SAME|instead|you|about|ABOUT)\b"
     )
 
 
@@ -213,6 +213,11 @@ def cancelled(reading: Reading) -> Wish:
 # ------------------------------------------------------------------------------------- preview
 
 _QUESTIONS = r"(?:QUESTION|q)(?: (?:#|number|no|nr|num|\.|s|:))* (\d+)((?: (?:(?:,|and) )+\d+(?! QUESTION))*)"
+_ANSWER_CHARS = 60
+"""A longer text for a question is its prompt, not its answer."""
+_SAID = re.compile(
+    r"^(?: (?:'|’|s|is|a|one|FAILURES|:|,|it's|it|-|>))*? (?:should be|must be|into|to|is|be|=|:|->|- >|it's) (?!FAILURES|a\b|MORE|HARD|EASY|ALL|not\b|of\b|about|ABOUT|it\b|it's)(\S.*)"
+)
 _ACTIONS = re.compile(r"\b(?:DELETE|REPLACE|ANSWER|CHANGE|QUESTION \d|RENAME|NAME|MAKE)\b")
 
 
@@ -237,6 +242,8 @@ def revised_preview(reading: Reading) -> Wish | None:
         return None
     if refused := limited(changed):
         return refused
+    if any(edit.get("change") in ("harder", "easier") for edit in edits):
+        changed.pop("difficulty", None)
     given: dict[str, Any] = {"preview": waiting.label, **changed}
     if edits:
         given["edits"] = edits
@@ -253,6 +260,8 @@ def _spec_changes(reading: Reading) -> dict[str, Any]:
     if "topic" in found and not reading.has(r"\b(?:about|ABOUT|ABOUTED|TOPIC|on)\b"):
         del found["topic"]
     waiting = last_of(reading, "preview")
+    if reading.has(r"\d (?:of )?ROW\b"):
+        found.pop("n", None)
     number = found.get("n")
     if (
         number is not None
@@ -267,6 +276,9 @@ def _spec_changes(reading: Reading) -> dict[str, Any]:
 def _edits(reading: Reading) -> list[dict[str, Any]]:
     """The changes of single questions, in their order."""
     matches = list(reading.all(_QUESTIONS))
+    waiting = last_of(reading, "preview")
+    if not matches and waiting and reading.has(r"DELETE (?:a )?LAST QUESTION"):
+        return [{"q": waiting.told["n"], "remove": True}] if "n" in waiting.told else []
     found: list[tuple[list[int], dict[str, Any]]] = []
     for at, match in enumerate(matches):
         end = matches[at + 1].start() if at + 1 < len(matches) else len(reading.plain)
@@ -285,7 +297,8 @@ def _edits(reading: Reading) -> list[dict[str, Any]]:
 def _change(reading: Reading, before: str, after: str, start: int, end: int) -> dict[str, Any]:
     """What is to be done with a question."""
     if answer := _answer(reading, before, start, end):
-        return {"answer": answer}
+        asked = re.search(r"(?:into|to|:) (@quote\d+)(?=.* ANSWER)", after)
+        return {**({"prompt": reading.marks[asked[1]].value} if asked else {}), "answer": answer}
     near = before.rsplit(",", 1)[-1]
     if re.search(r"\bDELETE\b|not (?:\S+ )?KEEP|without", near) or re.search(
         r"^ ?(?:\S+ ){0,3}?(?:DELETE|out\b)", after
@@ -298,7 +311,10 @@ def _change(reading: Reading, before: str, after: str, start: int, end: int) -> 
     if re.search(r"\b(?:HARD|EASY)\b", near + after):
         return {"change": "harder" if "HARD" in near + after else "easier"}
     if quote := re.search(r"(?:into|to|:|with|be|is) (@quote\d+)", after):
-        return {"prompt": reading.marks[quote[1]].value}
+        value = str(reading.marks[quote[1]].value)
+        return {"prompt" if value.endswith("?") or len(value) > _ANSWER_CHARS else "answer": value}
+    if said := _SAID.search(after):
+        return {"answer": _value(reading, start + said.start(1), start + said.end(1))}
     text = re.sub(
         r"^(?:and|und|y|et|e|,)\s*|\s*(?:and|und|y|et|e)$",
         "",
@@ -336,8 +352,9 @@ def _value(reading: Reading, found_start: int, found_end: int) -> str:
     if quote := re.match(r"(@quote\d+)", value):
         return str(reading.marks[quote[1]].value)
     cut = re.search(
-        r" (?:[,;\n]|\.(?= |$)|please|and (?:DELETE|CHANGE|REPLACE|MAKE|RENAME|QUESTION|CREATE)|then|instead|not\b|sein(?= )|lauten(?= )|CREATE)",
+        r" (?:[,;\n]|\.(?= |$)|please|and (?:DELETE|CHANGE|REPLACE|MAKE|RENAME|QUESTION|CREATE)|and(?= ?$)|then|instead|not\b|sein(?= )|lauten(?= )|CREATE)",
         value + " ",
     )
     found_end = found_start + cut.start() if cut else found_end
-    return reading.written(found_start, found_end).strip(" \"'.,;:!?")
+    text = reading.written(found_start, found_end).strip(" \"'.,;:!?")
+    return re.sub(r"\s(?:and|und|y|et|e|и)$", "", text)
