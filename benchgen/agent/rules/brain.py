@@ -157,7 +157,7 @@ def _apart(before: Reading, after: Reading) -> bool:
         return False
     if before.has(r"\bMERGE\b") and verb[1] == "PUBLISH":
         return False
-    if before.has(r"\bPUBLISH\b") and verb[1] == "EVAL":
+    if before.has(r"\bPUBLISH\b") and after.has(r"^(?:\S+ ){0,4}EVAL\b"):
         return False
     if before.has(r"\bPLAN\b|\bTRAIN\b|CHANGE") and verb[1] in (
         "SHOW",

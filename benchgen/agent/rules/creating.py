@@ -71,6 +71,8 @@ def limited(arguments: dict[str, Any]) -> Wish | None:
 
 def _asks(reading: Reading) -> bool:
     """Whether questions are to be written."""
+    if reading.has(r"\bEVAL\b") and reading.has("@model") and not reading.has(r"CREATE|MAKE|WANT"):
+        return False
     if (run := reading.find(r"\bEVAL\b|\bPLAN\b|\bCOMPARE\b")) and not reading.part(
         0, reading.index(run.start())
     ).has(rf"{_NOUN}|CREATE|MAKE|WANT"):

@@ -216,6 +216,13 @@ def _hints(language: str) -> frozenset[str]:
     )
 
 
+def _tells(word: str, code: str) -> bool:
+    """Whether a word is one of this language's."""
+    if word in _hints(code):
+        return True
+    return code != "en" and len(word) > 5 and dictionary(code).stem(word) is not None
+
+
 def language_of(text: str) -> str:
     """The language that most of the words are of; English where nothing tells."""
     sample = text[:2000]
@@ -227,7 +234,7 @@ def language_of(text: str) -> str:
     if len(re.findall("[\u0400-\u04ff]", sample)) * 3 > letters:
         return "ru"
     words = [fold(p.text) for p in words_of(sample, "fr") if p.kind == "word"]
-    counts = {code: sum(w in _hints(code) for w in words) for code in HINTS}
+    counts = {code: sum(_tells(w, code) for w in words) for code in HINTS}
     best = max((c for c in counts if c != "en"), key=lambda code: counts[code])
     return best if counts[best] > counts["en"] else "en"
 

@@ -328,7 +328,7 @@ def _inflected(word: str, stem: str, language: str) -> bool:
     if language == "de":
         return word[: len(stem)] == stem and word[len(stem) :] in ("n", "r", "s", "ns")
     if language == "ru":
-        endings = ("ый", "ая", "ое", "ой", "ую", "ый", "ого", "ий", "ья", "ье", "ью", "ьего")
+        endings = ("ыи", "ая", "ое", "ои", "ую", "ого", "ии", "ья", "ье", "ью", "ьего")
         return word[: len(stem)] == stem and word[len(stem) :] in endings
     if language in ("es", "pt", "it"):
         return len(word) > 3 and word in (stem[:-1] + "o", stem[:-1] + "os", stem[:-1] + "as")

@@ -149,6 +149,11 @@ def benchmark_ids(reading: Reading) -> tuple[int, ...]:
         number = int(match[1] or match[2])
         if number in known and not re.match(_UNITS, reading.plain[match.end() :]):
             return (number,)
+    # a number that no record has is still what was named, and never something else in its place
+    if found := reading.find(
+        rf"\b(?:PUBLISH|UNPUBLISH)(?: (?:#|a))* (\d+)(?![\w.@])(?!{_UNITS})|\bEVAL(?: #)? (\d+) (?:on|with) @"
+    ):
+        return (int(found[1] or found[2]),)
     return _by_words(reading)
 
 

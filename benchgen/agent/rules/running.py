@@ -140,7 +140,12 @@ def _can_be_model(typed: str) -> bool:
 
 def run(reading: Reading) -> Wish | None:
     """A benchmark to run on one model or several; None if no run is asked for."""
-    wanted = reading.has(r"\bEVAL\b|\bRERUN\b")
+    noun_too = (
+        reading.language in ("zh", "ja")
+        and reading.has(r"\bRUN\b(?! \d)")
+        and reading.has("@model")
+    )
+    wanted = reading.has(r"\bEVAL\b|\bRERUN\b") or (noun_too and bool(benchmark_ids(reading)))
     again = reading.has(
         r"\bRERUN\b|\bEVAL\b.*\bagain\b|again.*\bEVAL\b|\bRUN (?:# )?\d+ again|once more|one more time"
     )

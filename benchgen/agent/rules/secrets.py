@@ -22,7 +22,7 @@ _VARIABLE = re.compile(
 _NOUN = re.compile(
     r"\b(?:api[\s_-]?(?:keys?|tokens?)|(?:access|hf|hub|auth|bearer|secret|hugging\s?face|openai|wandb|w&b|my|your|the|our)\s"
     r"(?:api\s|access\s|auth\s|secret\s)?(?:tokens?|keys?)(?!\s(?:usage|counts?|limits?|budgets?|points?|used|length|s\b))|passwords?|credentials?|secrets?|secret keys?|passwort|passwörter|"
-    r"zugangsdaten|schlüssel|contraseñas?|claves? (?:api|secretas?)|credenciales|mots? de passe|clés? (?:api|d'api|secrètes?)|"
+    r"zugangsdaten|schlüssel|contraseñas?|claves? (?:de (?:la )?)?(?:api|secretas?)|credenciales|mots? de passe|clés? (?:api|d'api|secrètes?)|"
     r"identifiants|senhas?|chaves? (?:de )?api|credenciais|chiav[ei] (?:api|segret[ae])|credenziali)\b"
     r"|пароль|api[\s-]?ключ|секретн\w* ключ|токен доступа|密钥|密码|令牌|パスワード|apiキー|シークレット|トークンを(?:見|教)",
     re.IGNORECASE,

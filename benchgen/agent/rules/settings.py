@@ -45,8 +45,6 @@ def settings(reading: Reading) -> dict[str, Any]:
             found[name] = number
     if reading.has(r"half (?:of )?(?:a |an )*EPOCH"):
         found["epochs"] = 0.5
-    if "learning_rate" in found and found["learning_rate"] >= 1:
-        del found["learning_rate"]
     if reading.has(r"\bQUANT\b|\b4 (?:- )?bit\b|qlora"):
         found["quantize"] = True
     return found

@@ -61,7 +61,7 @@ def _number_word(reading: Reading) -> int | None:
 def _place(reading: Reading, options: int) -> int | None:
     """The number of the option chosen, if the message begins with one."""
     match = reading.find(
-        r"^(?:(?:please|a|you|WANT|it|OPTION|number|#|no|let|go|with|i|ll|will|take|IMPORT|'|:|\(|pick|choose|say|EVAL|choice|ok|of|answer|ANSWER|QUESTION|nr|num|one|CREATE|\") )*(?:ORD(\d)|(\d{1,2})|LAST)(?![\w.]*\d)(?: (?:one|OPTION|a|please|of|it|\)|\.|!|choice))*(?P<rest>.*)"
+        r"^(?:(?:please|a|you|WANT|it|OPTION|number|#|no|let|go|with|i|ll|will|take|IMPORT|'|:|\(|pick|choose|say|EVAL|choice|ok|of|answer|ANSWER|QUESTION|nr|num|numero|nummer|opcion|variante|one|CREATE|\") )*(?:ORD(\d)|(\d{1,2})|LAST)(?![\w.]*\d)(?: (?:one|OPTION|a|please|of|it|\)|\.|!|choice))*(?P<rest>.*)"
     )
     if reading.has(r"^(?:please )?one(?: ?$| [,.!;)]| then| please)"):
         return 1
