@@ -329,7 +329,8 @@ def test_at_most_ten_drawings_a_second(agent: Talker) -> None:
 
     panel = ChatPanel(agent)
     panel._handles = {"history": Handle(), "live": Handle()}
-    threading.Thread(target=panel._paint_on, daemon=True).start()
+    panel._begin_painting()
+    panel._begin_painting()  # a cell that shows the same panel again
     agent.tell("user", text="go")
     agent.tell("state", state="working")
     until = time.monotonic() + 1
@@ -404,6 +405,16 @@ def test_the_time_left_is_told_from_the_speed_so_far(
     agent.tell("progress", record="job", id=2, done=20, total=80, words="")
     panel.refresh()
     assert panel.transcript.text == "job 2: 20 of 80, about 2 min left"
+
+
+def test_a_closed_panel_that_is_shown_again_listens_again(panel: ChatPanel, agent: Talker) -> None:
+    panel.close()
+    agent.send("hello")
+    panel.show()
+    assert "I heard: hello" in panel.transcript.text
+    agent.send("more")
+    panel.refresh()
+    assert panel.transcript.text.count("I heard: more") == 1
 
 
 @pytest.fixture(scope="module")

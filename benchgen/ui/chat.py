@@ -72,11 +72,15 @@ class ChatPanel:
     def __init__(self, agent: Talker) -> None:
         self.agent = agent
         self._lock = threading.RLock()
+        self._open()
+
+    def _open(self) -> None:
+        """Begin to listen, with what the log says so far."""
         self._wake = threading.Event()
         self._closed = False
         self._news: deque[Event] = deque()
         self._last = 0
-        self._state = agent.state
+        self._state = self.agent.state
         self._folded: list[render.Piece] = []
         self._hidden = 0
         self._live: list[Event] = []
@@ -84,12 +88,13 @@ class ChatPanel:
         self._since: dict[tuple[Any, Any], tuple[float, float]] = {}
         self._left: dict[tuple[Any, Any], float] = {}
         self._box: Box | None = None
+        self._painter: threading.Thread | None = None
         self._handles: dict[str, Any] = {}
         self._drawn: dict[str, dict[str, str]] = {}
         self._asked: tuple[Waiting, confirm.Shown] | None = None
-        self._stop_listening = agent.on_event(self._heard)
+        self._stop_listening = self.agent.on_event(self._heard)
         with self._lock:
-            self._attach(agent.events())
+            self._attach(self.agent.events())
 
     # ------------------------------------------------------------------------------ for a person
 
@@ -98,6 +103,8 @@ class ChatPanel:
         from IPython.display import display
 
         _take_over(self)
+        if self._closed:
+            self._open()
         with self._lock:
             bundles = self._bundles()
             self._drawn = bundles
@@ -107,7 +114,7 @@ class ChatPanel:
                 self._box = Box(self)
                 self._draw_box(self._box)
                 display(self._box.widget)  # type: ignore[no-untyped-call]
-                threading.Thread(target=self._paint_on, name="benchgen-chat", daemon=True).start()
+                self._begin_painting()
         self._wake.set()
 
     def _ipython_display_(self) -> None:
@@ -257,13 +264,22 @@ class ChatPanel:
 
     # -------------------------------------------------------------------------------- drawing
 
+    def _begin_painting(self) -> None:
+        """Start the painter, where it does not paint yet."""
+        if self._painter is None:
+            self._painter = threading.Thread(
+                target=self._paint_on, name="benchgen-chat", daemon=True
+            )
+            self._painter.start()
+
     def _paint_on(self) -> None:
         """The painter's thread: at most one drawing an interval, while the panel is open."""
+        wake = self._wake
         while True:
-            self._wake.wait()
-            if self._closed:
+            wake.wait()
+            if self._closed or self._wake is not wake:  # closed, and perhaps opened again since
                 return
-            self._wake.clear()
+            wake.clear()
             try:
                 with self._lock:
                     self._paint()

@@ -134,6 +134,7 @@ class Screen:
             "dataset": self._dataset,
             "doctor": self._doctor,
             "logs": self._logs,
+            "sweep": self._sweep,
         }.get(verb)
         if verb == "publish" and "plan" in result:
             shown = self._plan
@@ -290,6 +291,17 @@ class Screen:
     def _logs(self, result: Result) -> None:
         for line in result["lines"]:
             self.out.print(escape(line))
+
+    def _sweep(self, result: Result) -> None:
+        title = f"sweep {result['sweep']}: {result['done']} of {result['jobs']} jobs done"
+        table = _table(title, "job", "settings", "state", "s", "error")
+        for told in result["results"]:
+            seconds = told.get("seconds")
+            cells = (told["job"], " ".join(told["overrides"]), told["state"])
+            shown = "" if seconds is None else f"{seconds:.1f}"
+            table.add_row(*map(_text, cells), shown, _text(told.get("error", ""), 300))
+        self.out.print(table)
+        self.out.print(f"Report: {_path(result['report'])}")
 
     def _doctor(self, result: Result) -> None:
         table = _table("", "", "check", "found", "wanted", "next")
