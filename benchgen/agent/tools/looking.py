@@ -99,6 +99,8 @@ def _all_under_way(desk: Desk) -> Outcome:
         lines.append(f"- job {job.id}: {told['state']}{step}")
     for write in place.store.all(WriteRow, WriteRow.benchmark_id.is_(None)):
         one = Write(place, write.id).status()
+        if one["state"] == "finished":  # a preview that nobody created
+            continue
         lines.append(
             f"- writing {write.id}: {one['state']}, {one['written']} of {one['wanted']} questions"
         )

@@ -452,11 +452,26 @@ def revise(
             changes.get("name", asked.get("name")),
         )
     else:
-        found = plan(desk, situation, {**asked, **changes})
+        found = plan(desk, situation, _joined(asked, changes))
     text = words.paragraphs(f"{waiting.label} is cancelled.", found.text)
     made = {} if found.waiting is None else {"new_plan": found.waiting.label}
     arguments = {**found.arguments, **told, **made}
     return dataclasses.replace(found, text=text, arguments=arguments)
+
+
+def _joined(asked: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked with its changes; another subject (a run, a dataset, a benchmark) makes it another training."""
+    told = {**asked, **changes}
+    if "job_type" in changes or told.get("job_type") == "continue":
+        return told
+    subjects = {"run": "from-run", "runs": "from-run", "dataset": "lora", "benchmark": "grpo"}
+    for subject, job_type in subjects.items():
+        if subject in changes and told.get("job_type") != job_type:
+            left = {
+                key: value for key, value in told.items() if key not in subjects or key in changes
+            }
+            return {**left, "job_type": job_type}
+    return told
 
 
 # ---- merges ----------------------------------------------------------------------------------------
