@@ -250,7 +250,7 @@ def test_a_path_is_never_cut(path: str, text: str) -> None:
     assert (wish.intent, wish.arguments["path"]) == ("import_file", path)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=400))
 def test_any_text_is_understood_without_a_fault(text: str) -> None:
     assert isinstance(understand(text, situation({})), Wish)
@@ -319,7 +319,7 @@ _BITS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(_BITS, max_size=40),
     st.sampled_from(["plan", "preview", "question", "batch", "merge", None]),
@@ -343,6 +343,7 @@ def test_any_mix_of_its_own_words_is_understood_without_a_fault(
     ["a", "a ", "1", "1,", "1 2 ", "((", '"', "'", "create ", "a/b ", "\\", "C:\\a ", ".csv ", "=", "run 1080, ", "qwen-",
      "fünf", "und", "二", "の", "q3 ", "{", "a,b\n", "question,A,B,answer\n", "\n", "\x00", "e\u0301", "then run ", "@", "“"],
 )  # fmt: skip
+@pytest.mark.slow
 def test_hostile_text_costs_little(unit: str) -> None:
     """100 kB of the worst repetition: no pattern here takes more than its share."""
     text = (unit * (100_000 // len(unit) + 1))[:100_000]

@@ -26,6 +26,13 @@ _TOKEN = re.compile(
     r"|(?P<other>\n+|[^\s])",
     re.IGNORECASE,
 )
+_NUMERAL = re.compile(f"[{numbers.CJK_NUMERAL}]{{1,20}}")
+_CJK_ORDINAL = re.compile(
+    f"第([{numbers.CJK_NUMERAL}]{{1,3}})(?:个|個|道|题|題|項|项|問|问|番目|の|条){{0,4}}"
+)
+_COUNTERS = "道个個题題问問行条條步轮輪つ件回次选択例項项代"
+"""Signs that a single numeral before them counts things."""
+_CJK_WORD_CHARS = 10
 _ELISION = re.compile(
     r"(l|d|qu|n|s|j|c|m|t|dell|sull|nell|all|dall|un)['’](?=[^\W\d_])", re.IGNORECASE
 )
@@ -351,23 +358,20 @@ class Glosser:
             yield Token(text[unknown:][:_WORD_CHARS], piece.start + unknown, piece.end, False)
 
     def _cjk_at(self, text: str, at: int) -> tuple[int, str]:
-        numeral = re.compile(f"[{numbers.CJK_NUMERAL}]+").match(text, at)
-        ordinal = re.compile(
-            f"第([{numbers.CJK_NUMERAL}]{{1,3}})(?:个|個|道|题|題|項|项|問|问|番目|の|条)*"
-        ).match(text, at)
+        """(characters used, their concept or number) here; (0, "") where nothing known begins."""
+        numeral = _NUMERAL.match(text, at)
+        ordinal = _CJK_ORDINAL.match(text, at)
         if ordinal and (value := numbers.cjk(ordinal[1])):
-            counted = re.search("[题題问問道]", ordinal[0])
+            counted = set("题題问問道") & set(ordinal[0])
             return len(ordinal[0]), f"QUESTION {value}" if counted else f"ORD{value}"
-        for size in range(min(10, len(text) - at), 0, -1):
+        for size in range(min(_CJK_WORD_CHARS, len(text) - at), 0, -1):
             if (concept := self.run.get(text[at : at + size])) and not (
                 numeral and size <= len(numeral[0])
             ):
                 return size, concept
         if numeral and (value := numbers.cjk(numeral[0])) is not None:
             follows = text[numeral.end() : numeral.end() + 1]
-            if len(numeral[0]) > 1 or follows in tuple(
-                "道个個题題问問行条條步轮輪つ件回次选択例項项代"
-            ):
+            if len(numeral[0]) > 1 or (follows and follows in _COUNTERS):
                 return len(numeral[0]), str(value)
         return 0, ""
 

@@ -29,7 +29,7 @@ _NOUN = re.compile(
 )
 _ASK = re.compile(
     r"\b(?:print|show|tell|give|reveal|display|what(?:'s| is| are)|whats|echo|send|leak|read (?:me|out)|dump|expose|list|"
-    r"see|share|which|repeat|output|zeig\w*|nenne?|sag|gib|verrate?|wie lautet|muestra\w*|dime|dame|enseña\w*|cuál es|montre\w*|"
+    r"see|share|which|repeat|output|zeig\w*|nenne?|sag|gib|verrate?|wie lautet|mu[eé]stra\w*|dime|dame|enseña\w*|cuál es|montre\w*|"
     r"affiche\w*|donne\w*|dis|quel\w* est|mostr\w*|diga|qual é|dimmi|dammi|qual è)\b|покажи|скажи|какой|выведи|"
     r"显示|告诉|给我|打印|是什么|見せて|教えて|表示",
     re.IGNORECASE,
