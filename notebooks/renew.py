@@ -67,7 +67,7 @@ def _cleaned(output: Any, here: str) -> Any:
         return output if output.name == "stdout" else None
     if "data" not in output or any("widget" in kind for kind in output.data):
         return None
-    data = {k: _relative(v, here) for k, v in output.data.items() if k in KEPT}
+    data = {k: _relative(v, here) for k, v in output.data.items() if k in KEPT and v}
     output.data, output.metadata = nbformat.from_dict(data), nbformat.from_dict({})
     return output if data else None
 
