@@ -27,7 +27,7 @@ NAMES = (
 )
 MOST_BYTES = 1_000_000
 LINES_A_CELL = 25
-PATHS = re.compile(r"(?<![\w.:/])/(?:tmp|home|root|work|usr|var|Users|mnt|opt)/|[A-Z]:\\")
+PATHS = re.compile(r"(?<![\w.:/!])/(?:tmp|home|root|work|usr|var|Users|mnt|opt)/|[A-Z]:\\")
 """The beginning of a machine's own path."""
 
 
@@ -119,6 +119,9 @@ def test_a_machine_path_is_seen(text: str) -> None:
     assert PATHS.search(text)
 
 
-@pytest.mark.parametrize("text", ["workspace/runs/1/index.html", "https://host/home/a", "</table>"])
+@pytest.mark.parametrize(
+    "text",
+    ["workspace/runs/1/index.html", "https://host/home/a", "</table>", "#!/usr/bin/env bash"],
+)
 def test_other_text_is_not(text: str) -> None:
     assert not PATHS.search(text)
