@@ -359,6 +359,8 @@ class _Answer:
         now = self.agent._memory.held
         newer = now.newest(*gate.COSTLY) is not None or now.ended == "submitted"
         words = wording.cancelled(verdict.cancelled, asked, again=not newer)
+        if newer and all(f"{item.label} is cancelled" in found.text for item in verdict.cancelled):
+            words = ""  # the tool has said it
         told = (
             gate.labels(verdict.cancelled)
             if found.intent == "cancel_plan"
