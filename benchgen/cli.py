@@ -13,7 +13,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchgen import __version__, config
 from benchgen.errors import BenchgenError, ConfigError, InputError
@@ -21,6 +21,10 @@ from benchgen.types import plain_line
 from benchgen.verbs import Verb, asking, chatting, help_text, making, training
 from benchgen.verbs.jobs import as_job, in_one_line
 from benchgen.verbs.line import parse
+
+if TYPE_CHECKING:
+    from benchgen.records.base import Convert
+    from benchgen.workspace import Workspace
 
 ACTS = {**making.ACTS, **asking.ACTS, **training.ACTS, **chatting.ACTS}
 """{verb: what it does}."""
@@ -37,10 +41,10 @@ def run(argv: list[str]) -> int:
     told = [a.lstrip("+").partition("=")[2] for a in argv if a.lstrip("+").startswith("output=")]
     as_json = bool(told) and told[-1].strip("'\"") == "json"
     try:
-        _do(argv)
+        code = _do(argv)
         if sys.stdout is not None:  # closed before we began
             sys.stdout.flush()
-        return 0
+        return code
     except BenchgenError as error:
         return _fail(error, as_json)
     except BrokenPipeError:  # the reader of our output has gone: nothing left to tell
@@ -52,23 +56,41 @@ def run(argv: list[str]) -> int:
         return _fail_unexpected(error, as_json)
 
 
-def _do(argv: list[str]) -> None:
+def _do(argv: list[str]) -> int:
     if not argv or argv[0] in ("-h", "--help", "help") or {"-h", "--help"} & set(argv):
         asked = [a for a in argv if a not in ("-h", "--help", "help")]
         print(help_text(asked[0] if asked else ""))
-        return
+        return 0
     if argv[0] in ("-V", "--version", "version"):
         print(__version__)
-        return
+        return 0
     verb, overrides, multirun = parse(argv)
     _check_here()
+    if multirun:
+        return _sweep(verb, overrides, argv)
     # composed first, so that bad config is refused before any folder is made
-    cfg = None if multirun else config.load(f"verb={verb.name}", *overrides)
-    if cfg is not None and (cfg.dry or not verb.makes):
+    cfg = config.load(f"verb={verb.name}", *overrides)
+    if cfg.dry or not verb.makes:
         with in_one_line():
             _show(verb, cfg)
     else:
-        as_job(verb, overrides, multirun, _show)
+        as_job(verb, overrides, _show)
+    return 0
+
+
+def _sweep(verb: Verb, overrides: list[str], argv: list[str]) -> int:
+    """1 where a job has failed: told at the end, in one object for the whole sweep, with the report."""
+    from benchgen.sweeps.report import build_sweep_report
+    from benchgen.ui.plain import Screen
+    from benchgen.verbs.sweep import as_sweep
+
+    told, cfg = as_sweep(verb, overrides, argv, _show)
+    told["report"] = str(build_sweep_report(_workspace(cfg).place, told["sweep"]))
+    if cfg.output == "json":
+        _print_json(told)
+    else:
+        Screen().result("sweep", told)
+    return 0 if told["done"] == told["jobs"] else 1
 
 
 def _check_here() -> None:
@@ -83,28 +105,31 @@ def _check_here() -> None:
         ) from error
 
 
-def _show(verb: Verb, cfg: config.Config) -> None:
-    """Do what the verb says and print its result."""
+def _show(verb: Verb, cfg: config.Config) -> dict[str, Any]:
+    """Do what the verb says, print its result and give it back."""
     from benchgen.ui.plain import Screen
-    from benchgen.workspace import Workspace
 
     if cfg.output not in ("text", "json"):
         raise ConfigError(f"output={cfg.output}", got=cfg.output, allowed=["text", "json"])
     screen = Screen(cfg.output == "json")
-    workspace = Workspace(
+    result = ACTS[verb.name](_workspace(cfg, screen.convert), cfg, screen)
+    if result and cfg.output == "json":
+        _print_json(result)
+    elif result:  # a chat has shown its answers as they came
+        screen.result(verb.name, result)
+    return result
+
+
+def _workspace(cfg: config.Config, on_convert: Convert | None = None) -> Workspace:
+    from benchgen.workspace import Workspace
+
+    return Workspace(
         cfg.workspace,
         user=cfg.user,
-        on_convert=screen.convert,
+        on_convert=on_convert,
         permissions=cfg.permissions,
         database=cfg.database,
     )
-    result = ACTS[verb.name](workspace, cfg, screen)
-    if not result:  # a chat has shown its answers as they came
-        return
-    if cfg.output == "json":
-        _print_json(result)
-    else:
-        screen.result(verb.name, result)
 
 
 def _fail(error: BenchgenError, as_json: bool) -> int:

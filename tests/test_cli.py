@@ -263,7 +263,8 @@ def test_bad_input_is_one_line_exit_2_and_nothing_written(
 @pytest.mark.slow
 def test_a_refused_element_leaves_the_rest_of_a_sweep(ran: Command, tmp_path: Path) -> None:
     code, told = ran("run", "benchmark_id=99,1", "model=reference", "-m")
-    assert (code, told["error"]["got"]) == (2, 99)
+    assert (code, told["done"], told["failed"]) == (1, 1, 1)
+    assert "no benchmark 99" in told["results"][0]["error"]
     assert [r["state"] for r in ran("runs")[1]["runs"]] == ["finished", "finished"]
     sweep = next((tmp_path / "ws" / "sweeps").iterdir())
     assert (sweep / "1" / ".hydra" / "config.yaml").is_file()

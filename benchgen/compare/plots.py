@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from benchgen.compare.inference import PairedResult
 from benchgen.compare.views import RunView, ScoreRow
 from benchgen.types import STATUSES, Trace
 
@@ -88,6 +89,28 @@ class Plot:
     csv: str
 
 
+@dataclass(frozen=True)
+class Score:
+    """One combination of a sweep, as it is drawn: mean score, interval, and the score of each seed."""
+
+    name: str
+    score: float | None
+    ci: tuple[float, float]
+    seeds: tuple[float, ...]
+    is_reference: bool
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One combination of a sweep against the first: all seeds together, and seed by seed."""
+
+    name: str
+    result: PairedResult
+    p_holm: float
+    by_seed: tuple[float, ...]
+    ceiling: bool
+
+
 def forest(rows: Sequence[ScoreRow]) -> Plot:
     """Score with its 95 % interval, one line a run and part; parts stand in groups."""
     order = {"held_out": 0, "same": 1, "all": 2}
@@ -132,6 +155,72 @@ def forest(rows: Sequence[ScoreRow]) -> Plot:
                  r.score, r.ci[1])
                 for _, r in places
             ),
+        ),
+    )  # fmt: skip
+
+
+def sweep_scores(rows: Sequence[Score], name: str, title: str) -> Plot:
+    """Mean score of each combination with its 95 % interval, its seeds as small marks."""
+    shown = [row for row in rows if row.score is not None]
+    with _style():
+        figure, axes = _canvas(0.34 * max(len(shown), 1) + 0.65, left=2.9, right=0.9, top=0.1)
+        for place, row in enumerate(shown):
+            kind = "reference" if row.is_reference else ""
+            axes.plot(row.seeds, [place] * len(row.seeds), "|", color=INK, markersize=9, alpha=0.7)
+            _interval(axes, row.score or 0.0, row.ci, place, place, kind)
+            text = row.name + (" (ceiling)" if row.is_reference else "")
+            axes.annotate(label(text, 40), (0, place), (-10, 0), **_beside("right"))
+            axes.annotate(percent(row.score), (1, place), (10, 0), **_beside("left"))
+        _share_axis(axes, (len(shown) - 0.4, -0.6))
+        svg = _svg(figure, name)
+    told = [
+        f"{label(r.name, 60)} {percent(r.score)} (95 % interval {percent(r.ci[0])} to "
+        f"{percent(r.ci[1])}, {len(r.seeds)} seeds)"
+        for r in shown
+    ]
+    return Plot(
+        name, title, "Share right by combination. " + "; ".join(told) + ".", svg,
+        _csv(
+            ("combination", "low", "score", "high", "seeds"),
+            ((r.name, r.ci[0], r.score, r.ci[1], " ".join(map(repr, r.seeds))) for r in shown),
+        ),
+    )  # fmt: skip
+
+
+def effects(rows: Sequence[Effect], name: str, title: str) -> Plot:
+    """Paired difference of each combination from the first with its 95 % interval, seeds as small marks."""
+    shown = [row for row in rows if row.result.delta is not None]
+    ends = [abs(end) for row in shown for end in (*row.result.ci, *row.by_seed)]
+    widest = min(1.0, max([0.1, *ends]) * 1.05)
+    with _style():
+        figure, axes = _canvas(0.34 * max(len(shown), 1) + 0.65, left=2.9, right=0.9, top=0.1)
+        axes.axvline(0, color=SOFT, linewidth=1)
+        for place, row in enumerate(shown):
+            delta = row.result.delta or 0.0
+            axes.plot(
+                row.by_seed, [place] * len(row.by_seed), "|", color=INK, markersize=9, alpha=0.7
+            )
+            _interval(axes, delta, row.result.ci, place, place + 1, "reference" * row.ceiling)
+            axes.annotate(label(row.name, 40), (-widest, place), (-10, 0), **_beside("right"))
+            axes.annotate(f"{100 * delta:+.1f}", (widest, place), (10, 0), **_beside("left"))
+        axes.set_xlim(-widest, widest)
+        axes.set_ylim(len(shown) - 0.4, -0.6)
+        axes.set_yticks([])
+        axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:+.0f}")
+        axes.set_xlabel("points")
+        axes.grid(axis="x")
+        svg = _svg(figure, name)
+    told = [
+        f"{label(r.name, 60)} {100 * (r.result.delta or 0):+.1f} points (95 % interval "
+        f"{100 * r.result.ci[0]:+.1f} to {100 * r.result.ci[1]:+.1f})"
+        for r in shown
+    ]
+    return Plot(
+        name, title, "Difference by combination. " + "; ".join(told) + ".", svg,
+        _csv(
+            ("combination", "low", "difference", "high", "by seed"),
+            ((r.name, r.result.ci[0], r.result.delta, r.result.ci[1], " ".join(map(repr, r.by_seed)))
+             for r in shown),
         ),
     )  # fmt: skip
 

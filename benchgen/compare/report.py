@@ -131,6 +131,11 @@ def write_report(view: ReportView, folder: Path) -> Path:
         tiles=_tiles(view),
         here=folder,
     )
+    return write_page(page, folder)
+
+
+def write_page(page: Page, folder: Path) -> Path:
+    """Path of the page written into `folder` as report.html, with report.md, plots/*.svg and their *.csv."""
     files = {"report.md": to_markdown(page), "report.html": to_html(page)}
     for plot in (plot for section in page.sections for plot in section.plots):
         files[f"plots/{plot.name}.svg"] = plot.svg

@@ -120,7 +120,12 @@ def _rescore(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
 
 
 def _report(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
-    return {"report": str(ws.report(need(cfg, "runs"), title=cfg.name or "")), "runs": cfg.runs}
+    need(cfg, "runs", "sweep")
+    if cfg.sweep is not None:
+        from benchgen.sweeps.report import build_sweep_report
+
+        return {"report": str(build_sweep_report(ws.place, cfg.sweep)), "sweep": cfg.sweep}
+    return {"report": str(ws.report(cfg.runs, title=cfg.name or "")), "runs": cfg.runs}
 
 
 def _listing(kind: str) -> Act:

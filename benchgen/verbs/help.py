@@ -46,8 +46,14 @@ def _of_verb(verb: Verb) -> str:
         "",
         f"Example: {EXAMPLES.get(verb.name, f'benchgen {verb.name} {verb.usage}').rstrip()}",
     ]
-    sweep = "  -m: a sweep, each element of key=a,b a job of its own" if verb.makes else ""
-    return "\n".join([*lines, f"On every verb: {EVERYWHERE}{sweep}"])
+    lines += [f"On every verb: {EVERYWHERE}"]
+    if verb.makes:
+        launchers = "|".join(config.options("launcher"))
+        lines += [
+            "A sweep: -m, each element of key=a,b a job of its own; "
+            f"sweep=NAME calls it so, launcher={launchers}"
+        ]
+    return "\n".join(lines)
 
 
 def _of_group(name: str) -> str:

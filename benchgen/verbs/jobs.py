@@ -1,10 +1,9 @@
-"""A verb as a Hydra job: its config saved in a folder of its own, sweeps by the configured launcher."""
+"""A verb as a Hydra job: its config saved in a folder of its own."""
 
 from __future__ import annotations
 
 import datetime
 import errno
-import itertools
 import logging
 import os
 import shutil
@@ -25,41 +24,34 @@ DISK = frozenset(
 """What a disk says that has no room, may not be written to, or holds something else there."""
 
 
-def as_job(
-    verb: Verb,
-    overrides: list[str],
-    multirun: bool,
-    show: Callable[[Verb, config.Config], None],
-) -> None:
-    """Run a verb through Hydra: config saved in a job folder, sweeps by the configured launcher."""
+def as_job(verb: Verb, overrides: list[str], act: Callable[[Verb, config.Config], object]) -> None:
+    """Run a verb through Hydra, its config saved in a job folder; nothing is left of what is refused."""
     import hydra
 
-    check_keys(verb, overrides, multirun)
+    cfg = config.load(f"verb={verb.name}", *overrides)
+    check_model(cfg.model)
     config.register()
     failures: list[Exception] = []
 
     def task(tree: Any) -> None:
         try:
-            show(verb, config.validate(tree))
+            act(verb, config.validate(tree))
         except Exception as error:  # noqa: BLE001 - told after Hydra, which has words of its own
             failures.append(error)
 
     wrapped = hydra.main(
         version_base="1.3", config_path="pkg://benchgen.conf", config_name="config"
     )
-    command = [f"verb={verb.name}", *overrides]
     name = f"{datetime.datetime.now():%Y%m%d-%H%M%S-%f}"  # noqa: DTZ005 - a name that people read
     # the job's folder by name, so that it is known what to take away where it is refused
-    command.append("-m" if multirun else f"hydra.run.dir='${{workspace}}/hydra/{verb.name}/{name}'")
+    folder = f"hydra.run.dir='${{workspace}}/hydra/{verb.name}/{name}'"
     try:
-        with in_one_line(), _hydras(command):
+        with in_one_line(), hydras([f"verb={verb.name}", *overrides, folder]):
             wrapped(task)()
         if failures:
             raise failures[0]
     except InputError:
-        if not multirun:  # of a sweep every job's folder stays, to show which one was refused
-            workspace = config.load(f"verb={verb.name}", *overrides).workspace
-            _remove_job(Path(workspace) / "hydra" / verb.name / name)
+        _remove_job(Path(cfg.workspace) / "hydra" / verb.name / name)
         raise
 
 
@@ -83,50 +75,23 @@ def in_one_line() -> Iterator[None]:
         ) from error
 
 
-def check_keys(verb: Verb, overrides: list[str], multirun: bool) -> None:
-    """Nothing; ConfigError, before anything is on disk, where a key stands in a model's settings.
+def check_model(model: config.ModelConfig) -> None:
+    """Nothing; ConfigError where a key stands in a model's settings: Hydra keeps in the job's folder what was typed."""
+    unset = config.ModelConfig()
+    if any(getattr(model, f) != getattr(unset, f) for f in ("base_url", "api_key_env", "extra")):
+        from benchgen.models.endpoint import EndpointModel
 
-    Hydra keeps what was typed in the jobs' folders, so a sweep is looked through element by element.
-    """
-    for line in _elements(overrides) if multirun else [overrides]:
-        model = config.load(f"verb={verb.name}", *line).model
-        unset = config.ModelConfig()
-        if any(
-            getattr(model, f) != getattr(unset, f) for f in ("base_url", "api_key_env", "extra")
-        ):
-            from benchgen.models.endpoint import EndpointModel
-
-            EndpointModel(
-                name="any",
-                model="any",
-                base_url=model.base_url or "http://127.0.0.1/v1",
-                api_key_env=model.api_key_env,
-                extra=model.extra,
-            )
-
-
-def _elements(overrides: list[str]) -> Iterator[list[str]]:
-    """The overrides of each job that differs in its model; of other sweeps the first element stands."""
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.errors import HydraException
-
-    try:
-        parsed = OverridesParser.create().parse_overrides(overrides)
-    except HydraException as error:
-        raise config.explain(error) from error
-    choices = []
-    for override in parsed:
-        key = override.get_key_element()
-        values = [str(override.input_line)]
-        if override.is_sweep_override():
-            values = [f"{key}={value}" for value in override.sweep_string_iterator()]
-        is_model = key.lstrip("+~").partition(".")[0] == "model"
-        choices.append(values if is_model else values[:1])
-    return (list(line) for line in itertools.product(*choices))
+        EndpointModel(
+            name="any",
+            model="any",
+            base_url=model.base_url or "http://127.0.0.1/v1",
+            api_key_env=model.api_key_env,
+            extra=model.extra,
+        )
 
 
 @contextmanager
-def _hydras(command: list[str]) -> Iterator[None]:
+def hydras(command: list[str]) -> Iterator[None]:
     """Lends the process to Hydra for one command: its arguments, error switch and log handlers."""
     root = logging.getLogger()
     arguments, environment = sys.argv, os.environ.get("HYDRA_FULL_ERROR")

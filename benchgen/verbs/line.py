@@ -7,8 +7,6 @@ from benchgen.errors import ConfigError
 from benchgen.verbs.typed import as_typed, elements, quoted
 from benchgen.verbs.words import VERBS, Verb
 
-LAUNCHING = ("hydra/launcher", "hydra/sweeper", "hydra.launcher.", "hydra.sweeper.")
-"""What of Hydra's own config a command line may set: how a sweep is launched, not where it writes."""
 OWN = ("verb", "replace", "given")
 """Settings that the command line fills itself."""
 
@@ -33,6 +31,8 @@ def parse(argv: list[str]) -> tuple[Verb, list[str], bool]:
             got="-m",
             allowed=[v.name for v in VERBS.values() if v.makes],
         )
+    if not multirun and verb.name != "report" and any(o.startswith("sweep=") for o in overrides):
+        raise ConfigError("sweep=NAME is the name of a sweep", got=verb.name, next="with -m")
     overrides = [as_typed(override, multirun) for override in name_models(overrides, multirun)]
     if verb.name == "plan":
         overrides += _given(overrides)
@@ -57,11 +57,11 @@ def _check_override(override: str, verb: Verb) -> None:
             next=f"{key}_id={value}" if key in ("benchmark", "model") else f"{key}=NAME",
         )
     hydras = key.startswith(("hydra.", "hydra/")) or key == "hydra"
-    if override.startswith("-") or (hydras and not key.startswith(LAUNCHING)):
+    if override.startswith("-") or hydras:
         raise ConfigError(
             f"{key} cannot be set here: job folders lie in the workspace",
             got=override,
-            allowed=["key=value", "-m", *LAUNCHING],
+            allowed=["key=value", "-m", "launcher=NAME", "launcher.settings.KEY=VALUE"],
             next=f"benchgen {verb.name} --help",
         )
     if key.partition(".")[0] in OWN:

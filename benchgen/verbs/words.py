@@ -89,7 +89,12 @@ VERBS = {
         Verb("stop", "job_id=1 | run_id=1", "end a job, or a run in the background", False),
         Verb("rescore", "run_id=1 [program=latest]", "score stored replies again", False),
         Verb("compare", "runs=[1,2,3] [baseline=1]", "scores and paired differences", False),
-        Verb("report", "runs=[1,2,3]", "a page and a Markdown file of these runs", True),
+        Verb(
+            "report",
+            "runs=[1,2,3] | sweep=NAME",
+            "a page and a Markdown file of these runs, or of a sweep",
+            True,
+        ),
         Verb(
             "loop", "experiment=solar_system [confirm=yes]", "measure, train, measure again", True
         ),
@@ -146,6 +151,7 @@ KEYS = {
     "private": "no: everybody may see it",
     "confirm": "yes: the word on the plan, given beforehand",
     "session": "name of a chat: go on with it, or call a new one so",
+    "sweep": "name of a sweep",
     "agent": "who reads the messages: rules (embedded), or llm with agent.model=M",
     "limits": "of one turn: limits.turn_s=900, limits.questions_per_turn=150; limits.plan_s=3600 for a yes",
 }
@@ -170,7 +176,7 @@ VERB_KEYS = {
     "stop": "job_id run_id",
     "rescore": "run_id program",
     "compare": "runs baseline every program",
-    "report": "runs name",
+    "report": "runs name sweep",
     "loop": "confirm seed limit",
     "chat": "session agent limits",
 }
