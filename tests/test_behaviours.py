@@ -1,7 +1,6 @@
-"""The 150 numbered promises: each is shown by a test, or listed as not yet built.
+"""The 150 numbered promises, each with the test that shows it.
 
-A number is mapped to `file::test`. The numbers follow the list of behaviours that the project is built
-to; a number may stand in one of the two tables only, and the second must one day be empty.
+A number is mapped to `file::test`, after the list of behaviours that the project is built to.
 """
 
 from __future__ import annotations
@@ -15,7 +14,24 @@ import pytest
 TESTS = Path(__file__).parent
 
 SHOWN = {
+    1: "test_agent_session.py::test_the_package_has_it_and_stays_light",
+    2: "test_agent_walk.py::test_measure_train_measure_again",
+    3: "test_agent_session.py::test_a_refused_right_says_what_a_second_refusal_means",
+    4: "test_running.py::test_cost_is_told_where_prices_are_known",
+    5: "test_agent_tools.py::test_no_tool_stops_deletes_or_unpublishes",
+    6: "test_agent_tools.py::test_no_tool_stops_deletes_or_unpublishes",
+    7: "test_agent_tools.py::test_no_tool_stops_deletes_or_unpublishes",
+    8: "test_agent_tools.py::test_no_tool_stops_deletes_or_unpublishes",
+    9: "test_agent_session.py::test_a_refusal_names_the_record_and_where_a_person_can",
+    10: "test_agent_llm.py::test_a_message_that_holds_a_secret_is_refused_here_and_never_leaves",
+    11: "test_agent_session.py::test_a_secret_of_the_environment_gets_into_no_answer",
+    12: "test_agent_tools.py::test_a_known_topic_is_written_without_a_model",
     13: "test_author_table.py::test_every_question_carries_what_is_asked_of_it",
+    14: "test_agent_walk.py::test_measure_train_measure_again",
+    15: "test_agent_tools.py::test_a_known_topic_is_written_without_a_model",
+    16: "test_agent_tools.py::test_nothing_is_stored_before_create_it_and_exactly_the_preview_after_it",
+    17: "test_agent_tools.py::test_nothing_is_stored_before_create_it_and_exactly_the_preview_after_it",
+    18: "test_agent_tools.py::test_a_preview_is_changed_as_said",
     19: "test_author_table.py::test_mix_and_categories_are_met_exactly",
     20: "test_author_table.py::test_a_config_becomes_a_draft",
     21: "test_author_table.py::test_qa_accepts_every_true_answer_with_and_without_article_and_diacritics",
@@ -26,8 +42,10 @@ SHOWN = {
     26: "test_workspace.py::test_a_new_benchmark_is_a_draft_with_its_program_frozen",
     27: "test_cli.py::test_create_publish_run_dataset",
     28: "test_workspace.py::test_a_new_benchmark_is_a_draft_with_its_program_frozen",
+    29: "test_agent_session.py::test_create_it_creates_what_was_shown_once_and_asks_what_is_next",
     30: "test_workspace.py::test_a_draft_cannot_be_run",
     31: "test_cli.py::test_a_draft_is_not_run",
+    32: "test_agent_walk.py::test_measure_train_measure_again",
     33: "test_author_write.py::test_letters_are_even_within_each_number_of_options",
     34: "test_author_write.py::test_letters_are_even_within_each_number_of_options",
     35: "test_author_table.py::test_exactly_one_option_is_right_by_the_data",
@@ -37,6 +55,13 @@ SHOWN = {
     39: "test_author_parts.py::test_duplicates_near_ones_and_strays_are_refused_with_their_reasons",
     40: "test_drafts.py::test_a_model_writes_in_turns_and_nothing_is_made_before_the_end",
     41: "test_author_table.py::test_uneven_categories_are_met",
+    42: "test_agent_tools.py::test_more_than_a_turn_holds_waits_for_continue_and_loses_nothing",
+    43: "test_agent_tools.py::test_more_than_a_turn_holds_waits_for_continue_and_loses_nothing",
+    44: "test_agent_tools.py::test_more_than_a_turn_holds_waits_for_continue_and_loses_nothing",
+    45: "test_agent_tools.py::test_more_than_a_turn_holds_waits_for_continue_and_loses_nothing",
+    46: "test_agent_session.py::test_a_turn_has_a_limit_and_what_was_done_stays",
+    47: "test_agent_tools.py::test_a_turn_that_ends_keeps_what_was_written",
+    48: "test_agent_tools.py::test_more_than_a_turn_holds_waits_for_continue_and_loses_nothing",
     49: "test_workspace.py::test_a_new_benchmark_is_a_draft_with_its_program_frozen",
     50: "test_rescore.py::test_a_newer_program_changes_only_benchmarks_made_later",
     51: "test_registry.py::test_frozen_copy_scores_under_its_own_module_names",
@@ -44,6 +69,7 @@ SHOWN = {
     53: "test_workspace.py::test_a_draft_cannot_be_run",
     54: "test_cli.py::test_create_publish_run_dataset",
     55: "test_loop.py::test_with_yes_it_measures_trains_and_measures_again",
+    56: "test_agent_tools.py::test_of_several_models_the_picked_one_is_named",
     57: "test_cli.py::test_create_publish_run_dataset",
     58: "test_cli.py::test_create_publish_run_dataset",
     59: "test_workspace.py::test_the_reference_is_a_perfect_run_with_its_interval",
@@ -77,6 +103,7 @@ SHOWN = {
     87: "test_gate.py::test_a_plan_comes_back_as_it_was_shown",
     88: "test_gate.py::test_nothing_else_is_yes",
     89: "test_gate.py::test_any_other_answer_cancels_for_good",
+    90: "test_agent_session.py::test_a_change_makes_a_new_plan_and_the_old_one_never_starts",
     91: "test_gate.py::test_of_several_confirmations_at_once_one_counts",
     92: "faults/test_kill.py::test_a_killed_worker_goes_on_and_lands_one_model",
     93: "test_chain.py::test_run_plan_yes_run_again_compare",
@@ -107,11 +134,22 @@ SHOWN = {
     118: "test_merge.py::test_a_killed_merge_leaves_nothing_and_is_done_again",
     119: "test_merge.py::test_a_merged_model_answers_as_the_adapter_on_its_base",
     120: "test_merge.py::test_a_name_that_is_taken",
+    121: "test_agent_session.py::test_a_turn_has_a_limit_and_what_was_done_stays",
+    122: "test_agent_session.py::test_a_model_that_does_not_answer_is_offline_and_later_works",
     123: "test_permissions.py::test_on_the_command_line",
     124: "test_cards.py::test_a_model_worse_than_before_points_to_its_replies_and_their_form",
+    125: "test_testing.py::test_mixed_up_runs_lead_to_a_new_chat_and_ids",
+    126: "test_agent_llm.py::test_counts_and_ids_of_the_person_are_taken_as_they_stand",
+    127: "test_agent_session.py::test_two_steps_have_two_words",
+    128: "test_agent_session.py::test_an_option_is_done_by_its_number_and_completes_the_wish",
+    129: "test_agent_gate.py::test_a_number_out_of_range_is_asked_again",
+    130: "test_asker.py::test_a_run_goes_on_without_whoever_began_it",
+    131: "test_agent_session.py::test_a_new_chat_has_no_plans_of_another",
     132: "test_workspace.py::test_a_new_benchmark_is_a_draft_with_its_program_frozen",
     133: "test_workspace.py::test_the_reference_is_a_perfect_run_with_its_interval",
     134: "test_loop.py::test_with_yes_it_measures_trains_and_measures_again",
+    135: "test_agent_chat.py::test_the_commands_do_it_again",
+    136: "test_agent_llm.py::test_the_whole_path_by_a_model",
     137: "test_cards.py::test_a_report_sets_actual_beside_predicted_for_every_job_whose_model_it_compares",
     138: "test_chain.py::test_what_changed_since_the_plan_is_refused_and_named",
     139: "test_paired.py::test_the_interval_covers_the_truth_about_95_times_in_100",
@@ -120,22 +158,12 @@ SHOWN = {
     142: "test_rescore.py::test_both_programs_are_shown_side_by_side",
     143: "test_exchange.py::test_a_benchmark_comes_back_the_same",
     144: "test_grpo_job.py::test_it_lands_in_the_catalogue_is_asked_and_reported",
+    145: "test_agent_chat.py::test_the_notebook_does_it_again",
     146: "test_drafts.py::test_a_blind_solve_flags_doubtful_keys_unless_it_is_not_wanted",
     147: "test_workspace.py::test_overlap_with_every_benchmark_here_is_named",
     148: "faults/test_kill.py::test_a_run_killed_again_and_again_asks_every_question_once",
     149: "test_sweep.py::test_twelve_jobs_with_one_that_fails",
     150: "test_cards.py::test_a_trained_model_carries_what_it_is_made_of_and_how_it_scores",
-}
-
-NOT_BUILT = {
-    "the agent and its notebook panels": [
-        *range(1, 13),
-        *range(14, 19),
-        *(29, 32, 42, 43, 44, 45, 46, 47, 48, 56, 90),
-        *(121, 122, *range(125, 132)),
-        *(135, 145),
-    ],
-    "endpoints": [136],
 }
 
 
@@ -145,9 +173,8 @@ def functions_in(file: str) -> set[str]:
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
-def test_every_number_stands_in_one_table() -> None:
-    waiting = [number for numbers in NOT_BUILT.values() for number in numbers]
-    assert sorted([*SHOWN, *waiting]) == list(range(1, 151))
+def test_every_number_is_there() -> None:
+    assert sorted(SHOWN) == list(range(1, 151))
 
 
 @pytest.mark.parametrize("number", SHOWN)

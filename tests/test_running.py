@@ -234,11 +234,13 @@ def test_killed_while_asking_again_a_run_ends_without_its_model(
 
 
 def test_cost_is_told_where_prices_are_known(ws: Workspace) -> None:
+    """And noted on the run of whoever asked."""
     bench = published(ws)
     with ScriptedServer(lambda r: said()) as server:
         assert ws.run(bench, endpoint(server.url)).summary["cost"] is None
         priced = ws.run(bench, endpoint(server.url, price_in=2.0, price_out=10.0))
     assert priced.summary["cost"] == pytest.approx(6 * (7 * 2.0 + 3 * 10.0) / 1e6)
+    assert priced.row.owner == ws.user
 
 
 def test_what_an_endpoint_does_not_take_is_a_note_of_the_run(ws: Workspace) -> None:

@@ -185,3 +185,9 @@ def test_what_was_done_before_is_known(ws: AccountWorkspace) -> None:
     assert ws.job(10).state == "queued"
     assert Benchmark.of(ws.place, 22).row.state == "draft"
     assert {b.language for b in situation.benchmarks if b.id == 40} == {"de"}
+
+
+def test_mixed_up_runs_lead_to_a_new_chat_and_ids(ws: AccountWorkspace) -> None:
+    reply = agent_in(ws, {}).send("you got my runs confused again")
+    assert "new chat" in reply.text
+    assert "run 3" in reply.text
