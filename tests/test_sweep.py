@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchgen import cli
-from benchgen.compare.sweep import JobView, varied
+from benchgen.compare.markup import to_markdown
+from benchgen.compare.sweep import JobView, SweepView, sweep_page, varied
 from benchgen.errors import ConfigError, NotFound, StateError
-from benchgen.sweeps.folder import SweepFolder, check_name, job_id, settings_of, sweep_name
+from benchgen.sweeps.folder import (
+    SweepFolder,
+    as_typed,
+    check_name,
+    job_id,
+    settings_of,
+    sweep_name,
+)
+from tests.pages import run_of
 
 SMALL = ["benchmark.count=12", "benchmark.mix={}", "benchmark.categories={}"]
 GRID = ["run", "benchmark_id=1", "model=mock,reference", "limit=6,12", "seed=0,1,2", "-m"]
@@ -192,8 +202,45 @@ def test_a_sweep_is_found_by_its_combinations_and_locked_while_it_runs(tmp_path:
             check_name(bad)
 
 
+def test_seeds_of_one_combination_are_averaged_question_by_question(tmp_path: Path) -> None:
+    """Three seeds of 40 questions are 40 questions; of a loop each run has a part of its own."""
+
+    def job(number: int, model: str, seed: int, roles: list[str]) -> JobView:
+        run = replace(run_of(40), run_id=number, model=model, settings={"seed": seed})
+        if model == "b":  # right wherever it was measured, except for one question a seed
+            told = [
+                replace(t, correct=None if t.correct is None else place != seed)
+                for place, t in enumerate(run.traces)
+            ]
+            run = replace(run, traces=tuple(told))
+        settings = {"model": model, "seed": str(seed)}
+        return JobView(number, settings, "done", 1.0, runs=dict.fromkeys(roles, run))
+
+    roles = ["base", "trained"]
+    jobs = [job(3 * m + s, "ab"[m], s, roles) for m in range(2) for s in range(3)]
+    lost = JobView(
+        6, {"model": "<b>", "seed": "0"}, "failed", None, "it | broke", "/x/traceback.txt"
+    )
+    page = sweep_page(SweepView("s", "loop", (*jobs, lost), ("benchgen loop",), {}), tmp_path)
+    shown = to_markdown(page)
+    assert [part.title for part in page.sections] == [
+        "Jobs",
+        "base: solar",
+        "trained: solar",
+        "Repeat it",
+    ]
+    assert "| model=a | 3 | 32 | 75.0 % |" in shown
+    assert "| model=b | 3 | 32 | 96.9 % |" in shown  # 31 of 32 in each seed, but not the same 31
+    assert "| model=b | improved | 32 | +21.9 |" in shown
+    assert "3 seeds |" in shown
+    assert "<b>" not in shown
+    assert "1 of 7 jobs are not done (6)" in shown
+
+
 def test_settings_are_told_as_a_person_gave_them() -> None:
     told = settings_of(["model=catalogue", "model.name='my-tutor'", "+seed=3"])
     assert told == {"model": "my-tutor", "seed": "3"}
+    given = ["++replace.benchmark__mix={easy: 2}", "given=[seed]"]
+    assert as_typed(given) == ["benchmark.mix={easy: 2}"]
     jobs = [JobView(n, {"model": "a", "seed": str(n)}, "done", 1.0) for n in range(2)]
     assert varied(jobs) == ["seed"]

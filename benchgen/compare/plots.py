@@ -169,7 +169,7 @@ def sweep_scores(rows: Sequence[Score], name: str, title: str) -> Plot:
             axes.plot(row.seeds, [place] * len(row.seeds), "|", color=INK, markersize=9, alpha=0.7)
             _interval(axes, row.score or 0.0, row.ci, place, place, kind)
             text = row.name + (" (ceiling)" if row.is_reference else "")
-            axes.annotate(label(text, 40), (0, place), (-10, 0), **_beside("right"))
+            axes.annotate(label(text, 36), (0, place), (-10, 0), fontsize=9, **_beside("right"))
             axes.annotate(percent(row.score), (1, place), (10, 0), **_beside("left"))
         _share_axis(axes, (len(shown) - 0.4, -0.6))
         svg = _svg(figure, name)
@@ -201,7 +201,9 @@ def effects(rows: Sequence[Effect], name: str, title: str) -> Plot:
                 row.by_seed, [place] * len(row.by_seed), "|", color=INK, markersize=9, alpha=0.7
             )
             _interval(axes, delta, row.result.ci, place, place + 1, "reference" * row.ceiling)
-            axes.annotate(label(row.name, 40), (-widest, place), (-10, 0), **_beside("right"))
+            axes.annotate(
+                label(row.name, 36), (-widest, place), (-10, 0), fontsize=9, **_beside("right")
+            )
             axes.annotate(f"{100 * delta:+.1f}", (widest, place), (10, 0), **_beside("left"))
         axes.set_xlim(-widest, widest)
         axes.set_ylim(len(shown) - 0.4, -0.6)

@@ -182,9 +182,21 @@ def sweep_name(verb: str, lines: Sequence[Sequence[str]]) -> str:
     return f"{verb}-{sha256(' '.join(sorted(map(job_id, lines))))[:10]}"
 
 
+def as_typed(overrides: Sequence[str]) -> list[str]:
+    """The overrides as a person can give them again: maps by their names, nothing that the command line adds."""
+    found = []
+    for override in overrides:
+        key, sign, value = override.lstrip("+").partition("=")
+        if key.startswith("replace."):  # a whole map, as Hydra had to be told it
+            key = key.removeprefix("replace.").replace("__", ".")
+        if key != "given":
+            found.append(key + sign + value)
+    return found
+
+
 def settings_of(overrides: Sequence[str]) -> dict[str, str]:
     """{setting: value} of a job's overrides, a model of the catalogue under its name."""
-    pairs = (override.lstrip("+").partition("=") for override in overrides)
+    pairs = (override.partition("=") for override in as_typed(overrides))
     told = {key: value.strip("'\"") for key, _, value in pairs}
     if told.get("model") == "catalogue" and "model.name" in told:
         told["model"] = told.pop("model.name")

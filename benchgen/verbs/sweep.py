@@ -29,6 +29,7 @@ from benchgen.sweeps.folder import (
     Result,
     SweepFolder,
     SweepJob,
+    as_typed,
     check_name,
     commit_of_code,
     error_line,
@@ -58,7 +59,7 @@ def as_sweep(
             lines = _stored(Path(cfg.workspace), cfg.sweep)
         for line in lines:
             check_model(config.load(f"verb={verb.name}", *line, *common).model)
-        _check_launcher(cfg)
+        check_launcher(cfg)
         name = check_name(cfg.sweep or sweep_name(verb.name, lines))
         folder = SweepFolder.of(Path(cfg.workspace), name)
         with folder.lock():
@@ -108,7 +109,7 @@ def _stored(workspace: Path, name: str | None) -> list[list[str]]:
     return [list(job.overrides) for job in SweepFolder.found(workspace, name).jobs]
 
 
-def _check_launcher(cfg: config.Config) -> None:
+def check_launcher(cfg: config.Config) -> None:
     """Nothing; ConfigError where the launcher is not installed, or would write SQLite from other machines."""
     launcher = cfg.launcher
     if launcher.package and not _installed(launcher.package):
@@ -160,7 +161,7 @@ class Task:
         number = int(HydraConfig.get().sweep.subdir)
         job = self.sweep.jobs[number]
         cfg = config.validate(tree)
-        command = shlex.join(["benchgen", self.verb.name, *job.overrides])
+        command = shlex.join(["benchgen", self.verb.name, *as_typed(job.overrides)])
         work(job, command, self.commit, cfg, lambda: self.act(self.verb, cfg))
         if job.state == FAILED:
             log.error("job %d failed: %s", number, job.status["error"])
