@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchgen import cli
+from benchgen import cli, config
 from benchgen.compare.markup import to_markdown
 from benchgen.compare.sweep import JobView, SweepView, sweep_page, varied
 from benchgen.errors import ConfigError, NotFound, StateError
@@ -22,6 +22,7 @@ from benchgen.sweeps.folder import (
     settings_of,
     sweep_name,
 )
+from benchgen.verbs.sweep import check_launcher
 from tests.pages import run_of
 
 SMALL = ["benchmark.count=12", "benchmark.mix={}", "benchmark.categories={}"]
@@ -161,6 +162,20 @@ def test_what_cannot_be_launched_is_one_line_and_leaves_nothing(
     assert (code, told["error"]["got"]) == (2, "nope")
     code, told = said(ws, ["run", "sweep=x", "benchmark_id=1", "model=mock"], capfd)
     assert (code, told["error"]["next"]) == (2, "with -m")
+
+
+def test_a_cluster_writes_postgresql_and_never_sqlite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sbatch = tmp_path / "sbatch"
+    sbatch.write_text("#!/bin/sh\n")
+    sbatch.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    line = ["verb=run", "launcher=submitit_slurm", f"workspace={tmp_path / 'ws'}"]
+    with pytest.raises(ConfigError, match="SQLite"):
+        check_launcher(config.load(*line))
+    check_launcher(config.load(*line, "database='postgresql://ada@db.example/benchgen'"))
+    assert not (tmp_path / "ws").exists()
 
 
 @pytest.mark.slow
