@@ -214,9 +214,9 @@ def test_junk_never_scores(text: str) -> None:
 )
 def test_hostile_text_is_quick(reply: str) -> None:
     """Bounds on length, nesting, exponents and digits; no pattern is quadratic."""
-    start = time.perf_counter()
+    start = time.process_time()
     assert numeric.score(reply, 7).correct is False
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize(

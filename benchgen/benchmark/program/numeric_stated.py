@@ -52,8 +52,12 @@ _SOFT = frozenset(
     )
 )
 _WORDS = re.compile(r"[^\W\d_]+")
-_THAT_IS = re.compile(r"\W{0,4}(?:i\.e\.|namely|or),?\s(?:about |roughly )?")
-"""Behind an operation in words: what it comes to."""
+_THAT_IS = re.compile(
+    r"\W{0,4}(?:i\.e\.|namely|or|so(?: (?:it|that|the (?:total|sum|answer)) is)?|giving|making|totall?ing|equal(?:s|ling| to)"
+    r"|(?:which|that|this|it)(?: (?:is|are|equals?|(?:gives|makes)(?: us)?|totals|(?:comes|adds up) to)|'s)),?"
+    r"\s(?:about |roughly |just |exactly |equal to )?[$€£]?"
+)
+"""Behind an operation: what it comes to."""
 _NAMED = re.compile(r"(?:\b(?:and|or)|[,;])\s+[a-hj-z]_?\d?\s*(?:=|is|≈)\s*\Z")
 _FILLED = re.compile(
     r"(?:about|approximately|approx|around|roughly|exactly|precisely|only|just|nearly|almost|close to|equal to|a total of|total of"
@@ -83,10 +87,15 @@ def _relation(gap: str) -> bool:
     return bool(words) and words[-1] in COPULA
 
 
+def _is_operation(item: Item) -> bool:
+    """Whether it stands there as an operation that is still to be done: `18 + 21`, `half of 42`."""
+    return item.reason == NOT_COMPUTED or any(number.open for number in item.numbers)
+
+
 def _gap(low: str, before: Item, after: Item) -> str:
     """What a gap between two numbers is: relation, list, soft, concludes or stop."""
     gap = low[before.next : after.start]
-    if "→" in gap or (before.reason == NOT_COMPUTED and _THAT_IS.fullmatch(gap)):
+    if "→" in gap or (_is_operation(before) and _THAT_IS.fullmatch(gap)):
         return "relation"
     if _NAMED.search(gap):
         return "relation" if _unsolved(low, before) else "list"

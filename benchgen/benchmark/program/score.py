@@ -65,7 +65,7 @@ from .verdict import Score, missed, unmeasured
 
 __all__ = ["KINDS", "OPTIONS", "VERSION", "Score", "reward", "score"]
 
-VERSION = "3"
+VERSION = "4"
 """`.dev` at the end marks a program that is not released; see released.json."""
 
 KINDS: Mapping[str, Callable[..., Score]] = {
