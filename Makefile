@@ -22,7 +22,7 @@ demo: $(STAMP) ## the whole loop: measure, train, measure again, report
 	@$(BIN)/benchgen loop experiment=solar_system confirm=yes
 
 lab: $(STAMP) ## open the notebooks in JupyterLab
-	@$(BIN)/jupyter lab --notebook-dir=notebooks
+	@$(BIN)/jupyter lab notebooks/01_quickstart.ipynb
 
 test: $(STAMP) ## every test, and every notebook executed in its short form
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --nbmake --nbmake-timeout=600
