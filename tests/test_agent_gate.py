@@ -207,6 +207,14 @@ def test_continue_goes_on(text: str) -> None:
     assert (found.intent, found.arguments) == ("continue_batch", {"written": 150, "total": 180})
 
 
+@pytest.mark.parametrize("text", ["go on", "Keep going, please", "weiter bitte", "继续"])
+def test_other_words_go_on_too_unless_a_plan_waits(text: str) -> None:
+    assert said(text, held(BATCH)).intent == "continue_batch"
+    found = said(text, held(BATCH, PLAN))
+    assert found.intent != "continue_batch"
+    assert found.cancelled == (PLAN,)
+
+
 def test_continue_with_nothing_to_go_on_with() -> None:
     assert said("continue", Held()).intent == "nothing_pending"
     assert said("continue", held(PREVIEW)).intent == "nothing_pending"

@@ -18,6 +18,32 @@ from benchgen.agent.situation import Waiting
 from benchgen.plan.gate import says_yes
 
 CREATE, CONTINUE = "create it", "continue"
+GOING_ON = frozenset(
+    (
+        "go on",
+        "carry on",
+        "keep going",
+        "keep writing",
+        "proceed",
+        "resume",
+        "weiter",
+        "mach weiter",
+        "weitermachen",
+    )
+    + (
+        "fortsetzen",
+        "continúa",
+        "continua",
+        "sigue",
+        "continuar",
+        "continue stp",
+        "continuez",
+        "продолжай",
+        "продолжи",
+    )
+    + ("继续", "繼續", "続けて", "続ける", "prosegui", "prossiga")
+)
+"""Other words for `continue`: they go on with a batch where no plan or merge waits, which they would cancel."""
 COSTLY = ("plan", "merge")
 """What only a yes starts, and anything else cancels."""
 ALONE = ("publish it", "leave it as a draft")
@@ -204,7 +230,7 @@ def _phrase(text: str, held: Held) -> Verdict | None:
         if held.created is not None:
             return Verdict("already_done", arguments={"benchmark": held.created})
         return Verdict("nothing_pending", arguments=_ended(held))
-    if said == CONTINUE:
+    if said == CONTINUE or _goes_on(said, held):
         item = held.newest("batch")
         if item is not None:
             numbers: dict[str, Any] = {
@@ -213,6 +239,13 @@ def _phrase(text: str, held: Held) -> Verdict | None:
             return Verdict("continue_batch", item, numbers)
         return Verdict("nothing_pending", arguments=_ended(held))
     return None
+
+
+def _goes_on(said: str, held: Held) -> bool:
+    """Whether a batch waits and no plan does, and the message only says to go on, in other words."""
+    words = re.sub(r"[\s,]*\b(?:please|pls|bitte|por favor|now|then)\b[\s,]*", " ", said).strip()
+    waits = held.newest("batch") is not None and held.newest(*COSTLY) is None
+    return waits and (words in GOING_ON or words == CONTINUE)
 
 
 def _choice(text: str, held: Held) -> Verdict | None:

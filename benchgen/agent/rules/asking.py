@@ -26,7 +26,7 @@ TOPICS = (
     (r"\bMODE\b|\bFAILURES\b", "modes of a run dataset"),
     (r"\bADAPTER\b", "adapter"),
     (r"\bLORA\b|\bQUANT\b", "lora"),
-    (r"\bDRAFT\b|\bPUBLISH\b|\bUNPUBLISH\b", "draft and published"),
+    (r"\bDRAFT\b|\bPUBLISH\b|\bUNPUBLISH\b|\bpublic\b|\bprivate\b", "draft and published"),
     (r"\bEPOCH\b|\bSTEP\b", "epochs and steps"),
     (r"\bLR\b", "learning rate"),
     (r"\bRANK\b|\bALPHA\b", "rank"),
@@ -89,6 +89,16 @@ def explained(reading: Reading) -> Wish | None:
         return Wish("explain", {"topic": "options are reordered automatically"})
     if reading.has(r"\bWHY\b.*\balways\b.*(?:ANSWER|OPTION|DISTILL)|ANSWER.*\balways\b"):
         return Wish("explain", {"topic": TOPICS[0][1]})
+    if reading.has(
+        r"\bWHY\b.*\b(?:ALL|always|every|each|only|mostly)\b.*\b(?:ANSWER|DISTILL|correct|OPTION)\b.* [a-h](?: |$)"
+    ):
+        return Wish("explain", {"topic": TOPICS[0][1]})
+    if (
+        reading.has(r"\b403\b")
+        and not run_ids(reading)
+        and not reading.has(r"\b403 (?:\S+ )?(?:QUESTION|STEP|ROW|MCQ)")
+    ):
+        return Wish("explain", {"topic": _TROUBLE[1][1]})
     for pattern, topic in _TROUBLE:
         if reading.has(pattern) and not reading.has(r"\b(?:CREATE|UNPUBLISH|EVAL|PLAN)\b|@bench"):
             return Wish("explain", {"topic": topic})
@@ -114,6 +124,10 @@ def _asks(reading: Reading) -> bool:
     if reading.has(
         r"\bHOW\b(?: (?:you|it|a|does|do|can|is|are|the|i))* (?:[A-Z]+ )?.*\b(?:work|works|works here|done|calculated|computed|measured|scored|function|funktioniert|funciona|marche|fonctionne|funziona|работает)\b|\bHOW (?:you|do|can|i|does|one) "
     ):
+        return True
+    if reading.has(
+        r"^(?:is|are|does|do|will|must)\b.*\b(?:after|before|once|automatically|default|always|public|private)\b.*\?$"
+    ) and not reading.has(r"\d|@|\byou\b"):
         return True
     return (
         reading.has(

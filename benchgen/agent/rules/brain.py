@@ -23,7 +23,9 @@ _FAMILIES: tuple[Callable[[Reading], Wish | None], ...] = (
     asking.how_to,
     waiting.more_wanted,
     waiting.revised_preview,
+    waiting.created_and,
     waiting.revised_plan,
+    waiting.asked_of_plan,
     refusing.unsupported,
     looking.paged,
     running.resume,
@@ -65,6 +67,8 @@ def understand(text: str, situation: Situation) -> Wish:
         return Wish("ignore_or_cancel")
     if not re.search(r"\w", text):
         return _nothing(situation)
+    if stops := _stops(text, situation):
+        return stops
     if mood := _mood(text, situation):
         return mood
     if _ASSENT.match(text) and any(w.kind in ("plan", "merge") for w in situation.waiting):
@@ -76,6 +80,18 @@ def understand(text: str, situation: Situation) -> Wish:
     if not wishes:
         return _unread(reading)
     return _joined(wishes)
+
+
+def _stops(text: str, situation: Situation) -> Wish | None:
+    """A bare `stop`, where nothing waits that it could give up and what was talked about last is under way."""
+    if situation.waiting or len(text) > 40:
+        return None
+    reading = read(text, situation)
+    return (
+        refusing.stopped(reading)
+        if reading.has(r"^(?:please )?STOP(?: (?:please|you|!|\.))*$")
+        else None
+    )
 
 
 def _mood(text: str, situation: Situation) -> Wish | None:
@@ -171,7 +187,7 @@ def _apart(before: Reading, after: Reading) -> bool:
         r"^(?:\S+ )?(?:SHOW|EVAL|TELL) (?:\S+ ){0,5}?(?:ids?|LINK)\b"
     ):
         return False
-    return _wish(after) is not None
+    return (found := _wish(after)) is not None and found.intent != "revise_preview"
 
 
 def _joined(wishes: list[Wish]) -> Wish:

@@ -64,7 +64,7 @@ def limited(arguments: dict[str, Any]) -> Wish | None:
     n = arguments.get("n")
     if isinstance(n, int) and n > LIMIT:
         return Wish("refuse_limit", {**arguments, "limit": LIMIT})
-    if n == 0:
+    if isinstance(n, int) and n < 1:
         return Wish("error", {**arguments, "reason": f"a benchmark holds 1 to {LIMIT} questions"})
     return None
 
@@ -141,7 +141,7 @@ def count(reading: Reading) -> int | None:
         rf"{whole}(?: \S+){{0,2}}? BENCHMARK\b",
     ):
         if match := reading.find(pattern):
-            return int(match[1])
+            return -int(match[1]) if reading.below_zero(match.start(1)) else int(match[1])
     loose = [
         m
         for m in reading.all(whole)

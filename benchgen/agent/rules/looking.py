@@ -103,6 +103,10 @@ def _asks(reading: Reading) -> bool:
         r"^(?:(?:and|now|a|with|please|same|SAME|in|only|SHOW|me|you|ALL|\d+|more|MORE) )*(?:ROW\b|MODE (?:ALL|DISTILL|FAILURES)|ALL(?: \d+)?$)"
     ):
         return True
+    if reading.situation.last_view is not None and reading.has(
+        r"^(?:(?:and|you|now|then|a|SHOW|me|please|,) )*(?:only|just) (?:(?:a|it|of|one) )*(?:FAILURES|DISTILL)(?: (?:one|please|RUN|QUESTION|ROW|ANSWER|it|\?|\.|!))*$"
+    ):
+        return True
     rows = reading.has(r"\b(?:FAILURES|DISTILL)\b")
     if rows and reading.has(
         r"\b(?:SHOW|WHAT|WANT|MAKE|ROW|LIMIT|QUESTION|which|HOW|RUN|it|you|MORE|ORD1|EXPLAIN)\b|^(?:(?:and|a|now|then|just) )*FAILURES"
@@ -163,7 +167,7 @@ def _rows(reading: Reading) -> int | None:
         for match in reading.all(pattern):
             number = float(match[1])
             if number.is_integer() and int(number) not in run_ids(reading):
-                return int(number)
+                return -int(number) if reading.below_zero(match.start(1)) else int(number)
     if reading.has(r"\b(?:one|a) (?:\S+ )?ROW\b") or reading.has(r"\b1 ROW"):
         return 1
     return None
@@ -205,7 +209,12 @@ def compare(reading: Reading) -> Wish | None:
     both = reading.has(
         r"\b(?:both|two|three|2|3) (?:of them |it )?(?:SCORE|RUN)\b|SCORE of (?:it|these|ALL) RUN|(?:it|ALL) (?:\d |two |three )?(?:RUN|SCORE).*side"
     )
-    if not (reading.has(r"\bCOMPARE\b") or several or both or (better and _about_runs(reading))):
+    best = reading.has(
+        r"^(?:which|WHAT)\b.*\bMODEL\b.*\b(?:best|highest|better|IMPROVED|worst|top)\b"
+    ) and bool(benchmark_ids(reading))
+    if not (
+        reading.has(r"\bCOMPARE\b") or several or both or best or (better and _about_runs(reading))
+    ):
         return None
     if (
         better
@@ -302,7 +311,9 @@ def low_score(reading: Reading) -> Wish | None:
         r"\bLR\b|\bEPOCH\b|\bCREATE\b|\bPLAN\b|\bCHANGE\b|\bRANK\b"
     ):
         return None
-    if not reading.has(r"\bWHY\b|\bSCORE\b|%|percent|expected|baseline|than|so LOW|HOW|RUN"):
+    if not reading.has(
+        r"\bWHY\b|\bSCORE\b|%|percent|expected|baseline|than|so LOW|HOW|RUN|\bTRAIN\b.*\bmade\b.*\bLOW\b"
+    ):
         return None
     if len(run_ids(reading)) > 1 and not reading.has(r"\bWHY\b"):
         return None

@@ -79,6 +79,20 @@ class Reading:
         """What stands in the message behind a group."""
         return self.written(*found.span(group))
 
+    def below_zero(self, at: int) -> bool:
+        """Whether the number at this place of `plain` is written with a minus: -5, not 2-5 and not - 5."""
+        start = self.tokens[self.index(at)].start
+        before = self.text[max(0, start - 2) : start]
+        return before[-1:] in ("-", "\N{MINUS SIGN}") and before[:-1] in (
+            "",
+            " ",
+            "\n",
+            "\t",
+            "=",
+            ":",
+            "(",
+        )
+
     def of_kind(self, *kinds: str) -> list[Mark]:
         """The marks of these kinds, in order."""
         found = [self.marks[t.gloss] for t in self.tokens if t.gloss in self.marks]

@@ -67,6 +67,8 @@ def _like_ids(number: int, known: Iterable[int]) -> bool:
 def _counted(reading: Reading, match: re.Match[str]) -> bool:
     """Whether the number counts things rather than names one."""
     before = reading.plain[max(0, match.start() - 32) : match.start()]
+    if re.search(r"(?:\d|ALL|LAST|ORD\d) (?:ROW|QUESTION|LINE) (?:of|from|in) (?:a )?$", before):
+        return False  # `5 rows of 1080`: the rows are counted already
     return bool(
         re.match(_UNITS, reading.plain[match.end() :]) or re.search(rf"\b(?:{_NAMED}) $", before)
     )
@@ -155,6 +157,19 @@ def benchmark_ids(reading: Reading) -> tuple[int, ...]:
     ):
         return (int(found[1] or found[2]),)
     return _by_words(reading)
+
+
+def other_benchmarks(reading: Reading, first: int | None) -> list[int]:
+    """Benchmarks that a message names beside its first: `12, 16 and 21`, or a second name."""
+    if first is None:
+        return []
+    known = {b.id for b in reading.situation.benchmarks}
+    found = [mark.value for mark in reading.of_kind(BENCH) if not mark.others]
+    for match in reading.all(
+        rf"(?<![\w.@]){first}((?: (?:(?:,|and|BENCHMARK|#) )+\d+(?![\w.@])(?!{_UNITS}))+)"
+    ):
+        found += [int(number) for number in re.findall(r"\d+", match[1])]
+    return [id for id in dict.fromkeys(found) if id in known and id != first]
 
 
 def _by_words(reading: Reading) -> tuple[int, ...]:

@@ -45,6 +45,20 @@ def unsupported(reading: Reading) -> Wish | None:
     return Wish("refuse_unsupported", {"action": action, **record, "where": where})
 
 
+def stopped(reading: Reading) -> Wish | None:
+    """The refusal to stop what was talked about last and is under way; None if nothing such is."""
+    record = _under_way(reading)
+    seen = job_seen(record.get("job"), reading.situation) or run_seen(
+        record.get("run"), reading.situation
+    )
+    if seen is None or seen.state not in ("running", "queued"):
+        return None
+    (key, value), *_ = record.items()
+    action = "stop run" if key == "run" else "stop"
+    where = f"{_COMMANDS['stop']} {_key(key)}={value}"
+    return Wish("refuse_unsupported", {"action": action, **record, "where": where})
+
+
 def _key(name: str) -> str:
     return name if name == "model" else f"{name}_id"
 

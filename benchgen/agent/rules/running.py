@@ -16,6 +16,7 @@ from benchgen.agent.rules.references import (
     meant_benchmark,
     mentions_it,
     model_arguments,
+    other_benchmarks,
     run_ids,
     run_seen,
     runs_of_models,
@@ -57,7 +58,8 @@ def publish(reading: Reading) -> Wish | None:
         return Wish(
             "explain", {"topic": "publishing a model", **model_arguments(reading.of_kind(MODEL))}
         )
-    return _ask(reading, "publish", arguments)
+    wish = _ask(reading, "publish", arguments)
+    return _with_others(wish, other_benchmarks(reading, arguments.get("benchmark")))
 
 
 def _benchmark(reading: Reading) -> dict[str, Any]:
@@ -159,6 +161,7 @@ def run(reading: Reading) -> Wish | None:
     if implied and not (wanted or again) and reading.has(r"\bHOW\b") and runs_of_models(reading):
         return None
     arguments = _benchmark(reading)
+    others = other_benchmarks(reading, arguments.get("benchmark"))
     models = _models(reading)
     several = reading.has(
         r"\b(?:ALL|both|each|every|2|3|4)\b(?: \S+){0,3}? MODEL\b|\b(?:ALL|both) (?:\d |of |a )*@model"
@@ -171,7 +174,18 @@ def run(reading: Reading) -> Wish | None:
             arguments, models = {"benchmark": run.benchmark}, {"model": run.model}
     if not (arguments or models or wanted):
         return None
-    return _with_settings(_run_wish(reading, arguments, models), reading)
+    wish = _with_settings(_run_wish(reading, arguments, models), reading)
+    return _with_others(wish, others)
+
+
+def _with_others(wish: Wish, others: list[int]) -> Wish:
+    """The wish with its runs of further benchmarks to be asked for after it."""
+    if not others or wish.intent == "clarify":
+        return wish
+    kept = {k: v for k, v in wish.arguments.items() if k != "report"}
+    later = tuple(Wish(wish.intent, {**kept, "benchmark": other}) for other in others)
+    told = {**wish.arguments, "later": [wish.intent] * len(later)}
+    return Wish(wish.intent, told, (*later, *wish.later))
 
 
 def _run_wish(reading: Reading, arguments: dict[str, Any], models: dict[str, Any]) -> Wish:
@@ -254,6 +268,10 @@ def _resumed_job(reading: Reading) -> Wish:
 def status(reading: Reading) -> Wish | None:
     """How a run stands or what it scored; None if that is not asked."""
     ids = run_ids(reading)
+    if not ids and reading.has(
+        r"^(?:WHAT|is|are|which|anything)\b(?: (?:is|are|a|RUN|s|JOB|anything|something|MODEL|BENCHMARK|still))* running\b"
+    ):
+        return Wish("run_status", {})
     asks = reading.has(r"\bSTATUS\b|\bSCORE\b|\bHOW\b|\bLINK\b")
     failed = reading.has(
         r"\b(?:WHY|WHAT)\b.*\b(?:FAIL|failed|FAILURES|happened|stopped|STOP)\b|\bFAIL\b"

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchgen.agent.rules.reading import NUM, Reading
 
-_BETWEEN = r"(?: (?:of|is|to|=|:|at|a|LIMIT|about|be|be|size|it|for|into|only|around|approximately|down|up|the))*"
+_BETWEEN = r"(?: (?:of|is|to|=|:|at|a|LIMIT|about|be|be|size|it|for|into|only|around|approximately|down|up|the|-))*"
 _WHOLE = {
     "epochs": "EPOCH",
     "max_steps": "STEP",
@@ -66,7 +66,8 @@ def _number(reading: Reading, concept: str, before_first: bool) -> int | float |
                 and _is_of_other(reading, match.start(), concept)
             ):
                 continue
-            return value(match[1])
+            number = value(match[1])
+            return -number if reading.below_zero(match.start(1)) else number
     return None
 
 

@@ -152,15 +152,23 @@ def _table(
     header = _cells(lines[first][lead:], sign)
     start = starts[first] + lead
     if sign == "|":
-        rows = [_cells(line, sign) for line in _while_has(lines[first + 1 :], "|")]
-        last = first + 1 + len(rows)
-        rows = [row for row in rows if not all(re.fullmatch(r":?-+:?", cell) for cell in row)]
+        under = _while_has(lines[first + 1 :], "|")
+        last = first + 1 + len(under)
+        under = [line for line in under if not _is_rule(_cells(line, sign))]
+        rows = [_cells(line, sign) for line in under]
+        told = "".join([lines[first][lead:], *under])
     else:
         rows, last = _csv_rows(lines, first, sign, len(header))
+        told = text[start : starts[last]]
     if not rows:
         return None
-    body = text[start : starts[last]]
-    return _mark(Pasted(body, len(rows), _kind(header, rows), tuple(header)), start, body)
+    pasted = Pasted(told, len(rows), _kind(header, rows), tuple(header))
+    return _mark(pasted, start, text[start : starts[last]])
+
+
+def _is_rule(cells: list[str]) -> bool:
+    """Whether a line only parts the header from the rows: |---|---|."""
+    return all(re.fullmatch(r":?-+:?", cell) for cell in cells)
 
 
 def _while_has(lines: list[str], sign: str) -> list[str]:

@@ -286,7 +286,11 @@ def base_model(reading: Reading) -> dict[str, Any]:
         if (
             len(typed) > 2
             and re.search(r"[a-z]", typed, re.IGNORECASE)
-            and not re.search(r"^(?:it|this|that|model|fine|tune|tuning)\b", typed, re.IGNORECASE)
+            and not re.search(
+                r"^(?:it|this|that|model|fine|tune|tuning|something|anything|some|any|one|another)\b",
+                typed,
+                re.IGNORECASE,
+            )
         ):
             return {"base_model": typed}
     return {}

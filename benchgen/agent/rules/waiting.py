@@ -32,6 +32,8 @@ def choice(reading: Reading) -> Wish | None:
     if waiting is None:
         return None
     options = [str(o) for o in waiting.told.get("options", ())]
+    if several := _places(reading, len(options)):
+        return Wish("clarify", {"missing": ["option"], "option": several})
     number = _place(reading, len(options)) or _number_word(reading)
     if number is None:
         return _by_word(reading, options)
@@ -47,6 +49,16 @@ def choice(reading: Reading) -> Wish | None:
         return Wish("choose_option", arguments)
     run = {k: v for k, v in arguments.items() if k in ("benchmark", "model", "model_candidates")}
     return Wish("choose_option", arguments, (Wish("run_benchmark", run),))
+
+
+def _places(reading: Reading, options: int) -> list[int]:
+    """The options where the message is two or more numbers and nothing else: `1 and 2`, `2, 3`."""
+    if not reading.has(
+        r"^(?:(?:OPTION|please|a|#) )*(?:ORD)?\d(?: (?:,|and|or|\+|/)+ (?:(?:OPTION|a|#|,|and) )*(?:ORD)?\d)+(?: (?:please|\.|!|one))*$"
+    ):
+        return []
+    found = [int(match[1]) for match in reading.all(r"(\d)\b")]
+    return found if all(1 <= number <= options for number in found) else []
 
 
 def _number_word(reading: Reading) -> int | None:
@@ -145,12 +157,26 @@ def revised_plan(reading: Reading) -> Wish | None:
         return None
     if _is_question(reading) or _is_new_plan(reading):
         return None
-    changed = _changes(reading)
+    changed = {**_scaled(reading, waiting), **_changes(reading)}
     if waiting.kind == "merge":
         changed = _merge_changes(reading)
     if not changed:
         return None
     return Wish("revise_plan", {"plan": waiting.label, **changed, "show": _SHOW})
+
+
+def asked_of_plan(reading: Reading) -> Wish | None:
+    """`launch`, or a question how long it takes, about the plan that waits: it is given up; None of anything else."""
+    if last_of(reading, "plan", "merge") is None or run_ids(reading) or reading.of_kind(MODEL):
+        return None
+    if reading.has(
+        r"^(?:(?:and|you|please|then|let) )*(?:EVAL|RERUN)(?: (?:it|you|a|please|TRAIN|PLAN|JOB|!|\.))*$"
+    ):
+        return cancelled(reading)
+    about = reading.has(
+        r"^(?:and )?(?:HOW long|HOW much (?:time|memory)|WHEN)\b.*\b(?:it|TRAIN|PLAN|MERGE)\b"
+    )
+    return cancelled(reading) if about else None
 
 
 def _is_question(reading: Reading) -> bool:
@@ -174,6 +200,30 @@ def _is_new_plan(reading: Reading) -> bool:
         or bool(reading.of_kind(HUB, FILE))
         or reading.has(r"\bGRPO\b|\bLORA\b")
     )
+
+
+_SCALED = {
+    "epochs": "EPOCH",
+    "max_steps": "STEP",
+    "rank": "RANK",
+    "learning_rate": "LR",
+    "batch_size": "BATCH",
+}
+_FACTORS = ((r"(?:doubled?|twice|verdoppel\w*)", 2.0), (r"(?:half|halve|halved|halbier\w*)", 0.5))
+
+
+def _scaled(reading: Reading, waiting: Waiting) -> dict[str, Any]:
+    """Values of the plan that are to be doubled or halved."""
+    found: dict[str, Any] = {}
+    for name, concept in _SCALED.items():
+        shown = waiting.told.get(name)
+        for words, factor in _FACTORS:
+            if isinstance(shown, int | float) and reading.has(
+                rf"\b{words}(?: (?:a|as|many|it|number|of))* {concept}\b"
+            ):
+                value = shown * factor
+                found[name] = int(value) if float(value).is_integer() else value
+    return found
 
 
 def _changes(reading: Reading) -> dict[str, Any]:
@@ -227,6 +277,8 @@ def revised_preview(reading: Reading) -> Wish | None:
     if waiting is None or reading.has(r"^(?:WHAT|HOW|WHY|HOWMANY|are|is|does|do)\b"):
         return None
     edits = _edits(reading)
+    if not edits and _is_new_benchmark(reading):
+        return None
     spans = [m.span() for m in reading.all(_QUESTIONS)]
     rest = reading.without(*spans) if spans else reading
     changed = (
@@ -248,6 +300,29 @@ def revised_preview(reading: Reading) -> Wish | None:
     if edits:
         given["edits"] = edits
     return Wish("revise_preview", given)
+
+
+def created_and(reading: Reading) -> Wish | None:
+    """The question for a plain `Create it`, where the message says it with more words around it."""
+    waiting = last_of(reading, "preview")
+    if waiting is None or not reading.has(
+        r"^(?:(?!not\b|WHY|WHAT|HOW|can\b|does|is\b)\S+ ){0,5}CREATE it\b"
+    ):
+        return None
+    if re.fullmatch(r"\W*create\s+it\W*", reading.text, re.IGNORECASE):
+        return None  # the gate's own word: a brain that meets it has nothing to do
+    return Wish("clarify", {"missing": ["Create it"], "preview": waiting.label})
+
+
+def _is_new_benchmark(reading: Reading) -> bool:
+    """Whether another benchmark is asked for rather than this one changed: so many questions on a topic of their own."""
+    begins = reading.has(
+        r"^(?:(?:please|you|and|a|also|then|WANT|,) )*(?:CREATE|MAKE|WANT)(?: (?:me|a|another|new))* (?:\d+|BENCHMARK|MCQ|QA|NUMERIC|TOOL|KEYPOINTS)\b"
+    )
+    if not begins or reading.has(r"\b(?:MORE|CHANGE|instead|REPLACE|RENAME|add|FRESH)\b"):
+        return False
+    found = described(reading)
+    return "n" in found and "topic" in found and reading.has(r"\b(?:about|ABOUT|on|TOPIC)\b")
 
 
 def _spec_changes(reading: Reading) -> dict[str, Any]:
