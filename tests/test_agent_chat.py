@@ -26,6 +26,8 @@ from benchgen.errors import InputError, StateError
 from benchgen.workspace import Workspace
 from tests.servers import Answer, Received, ScriptedServer, said
 
+pytestmark = pytest.mark.slow
+
 BENCHGEN = str(Path(sys.executable).with_name("benchgen"))
 TABLE = "question,A,B,answer\nIs ice cold?,yes,no,A\nIs fire cold?,yes,no,B\n"
 

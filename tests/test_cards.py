@@ -19,6 +19,8 @@ from benchgen.store import JobRow, RunRow
 from benchgen.workspace import Workspace
 from tests.trained import finished, planned
 
+pytestmark = pytest.mark.slow
+
 TEMPLATE = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
 TOOK: dict[str, Any] = {
     "steps": 9,

@@ -14,6 +14,8 @@ from benchgen.records import Benchmark
 from benchgen.store import ModelRow
 from benchgen.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def ws(tmp_path: Path) -> Workspace:

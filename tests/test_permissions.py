@@ -20,6 +20,8 @@ from benchgen.store import BenchmarkRow, JobRow, RunRow, WriteRow
 from benchgen.workspace import Workspace
 from tests.trained import finished, planned
 
+pytestmark = pytest.mark.slow
+
 SERVED = ModelConfig(name="served", kind="endpoint", base_url="http://127.0.0.1:9/v1")
 
 

@@ -27,6 +27,8 @@ from benchgen.run.metrics import summary
 from benchgen.types import Question, Trace
 from tests.pages import HOSTILE, run_of
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(markup.__file__).parent / "templates" / "rows.js"
 
 

@@ -21,6 +21,8 @@ from benchgen.ui.confirm import ConfirmBox, ConfirmPanel
 from benchgen.workspace import Workspace
 from tests.hostile import active
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:

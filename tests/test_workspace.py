@@ -18,6 +18,8 @@ from benchgen.store import JobRow, ModelRow, RunRow, write_jsonl
 from benchgen.types import Question, sha256
 from benchgen.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 
 def small(name: str = "solar_system_basics", count: int = 10) -> config.BenchmarkConfig:
     """A config of conf/benchmark/ cut to a few questions."""
