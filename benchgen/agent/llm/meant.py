@@ -39,7 +39,7 @@ LOOKS = frozenset(
 )
 """Readings of the rules that are clear, and ask for no effect."""
 MAX_RUNS = 8
-"""Runs that one message can start where the rules do not read which."""
+"""Runs that one message can start, unless there are more models here and it means them all."""
 MAX_ARGUMENT = 300
 NAMED = ("path", "dataset", "model", "models", "base_model", "model_candidates")
 """Arguments that make something be read or loaded."""
@@ -204,7 +204,7 @@ def _runs(text: str, reading: Wish, situation: Situation) -> int:
     """How many runs the message can mean: those that the rules read, else one a model that is named."""
     read = [one for one in (reading, *reading.later) if "run" in EFFECTS.get(one.intent, ())]
     if read:
-        return sum(map(_size, read))
+        return min(max(MAX_RUNS, len(situation.models)), sum(map(_size, read)))
     named = sum(stands_in(model.name, text) for model in situation.models)
     return min(MAX_RUNS, max(1, named))
 
