@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchgen.workspace import Workspace  # noqa: E402
-from tests.browser.lab import CHROMIUM, Lab, jupyterlab, write_notebook  # noqa: E402
+from tests.browser.lab import Lab, chromium, jupyterlab, write_notebook  # noqa: E402
 
 IMAGES = Path(__file__).parent / "images"
 CELLS = (
@@ -74,23 +74,19 @@ def browser(lab: Lab) -> None:
 
 def main() -> None:
     """Make the workspace, open it in JupyterLab, keep the pictures."""
-    from playwright.sync_api import sync_playwright
-
     with tempfile.TemporaryDirectory(prefix="pictures-") as place:
         folder = Path(place)
         report = make(Workspace(folder / "workspace"))
         write_notebook(folder / "pictures.ipynb", CELLS)
-        with jupyterlab(folder) as url, sync_playwright() as driver:
-            chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-            page = chromium.new_page(viewport={"width": 1180, "height": 900})
+        with jupyterlab(folder) as url, chromium() as window:
+            page = window.new_page(viewport={"width": 1180, "height": 900})
             page.goto(report.as_uri())
             IMAGES.mkdir(exist_ok=True)
             page.screenshot(path=str(IMAGES / "report.png"))
-            lab = Lab(chromium, url, "pictures.ipynb", size=(1180, 2600))
+            lab = Lab(window, url, "pictures.ipynb", size=(1180, 2600))
             lab.run_all()
             chat(lab)
             browser(lab)
-            chromium.close()
 
 
 if __name__ == "__main__":

@@ -57,6 +57,17 @@ def workspace_path(tmp_path: Path) -> Path:
     return tmp_path / "workspace"
 
 
+@pytest.fixture(scope="session")
+def account(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The workspace of the chat cases' account, built once: whoever changes something works in a copy."""
+    from benchgen.testing import workspace_from
+
+    cases = Path(__file__).parent / "cases"
+    return workspace_from(
+        cases / "chat_account.json", tmp_path_factory.mktemp("account") / "ws"
+    ).path
+
+
 @pytest.fixture(autouse=True)
 def _settled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Seeds fixed before each test, environment and current folder put back after it."""

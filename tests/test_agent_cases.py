@@ -12,7 +12,7 @@ import pytest
 
 from benchgen.agent.reply import Reply
 from benchgen.store import BenchmarkRow, JobRow, PlanRow, RunRow
-from benchgen.testing import AccountWorkspace, agent_in, workspace_from
+from benchgen.testing import AccountWorkspace, agent_in
 
 pytestmark = pytest.mark.slow
 
@@ -38,14 +38,6 @@ EITHER = {"confirm_or_cancel": ("confirm_plan", "cancel_plan"), "replan": ("repl
 
 def cases(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (CASES / name).read_text("utf-8").splitlines() if line]
-
-
-@pytest.fixture(scope="module")
-def account(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The account, built once; each case has a copy of it."""
-    path = tmp_path_factory.mktemp("account") / "ws"
-    workspace_from(CASES / "chat_account.json", path)
-    return path
 
 
 @pytest.mark.parametrize("case", cases("chat.jsonl"), ids=lambda case: str(case["id"]))

@@ -45,7 +45,7 @@ from benchgen.models.chat import encode_prompt, takes_tools
 from benchgen.models.endpoint import EndpointModel
 from benchgen.models.mock import MockModel
 from benchgen.store import ModelRow
-from benchgen.testing import AccountWorkspace, counts, workspace_from
+from benchgen.testing import AccountWorkspace, counts
 from benchgen.types import Reply as Answered
 from benchgen.types import Request
 from tests.servers import Answer, Received, ScriptedServer, refused, said
@@ -899,14 +899,6 @@ ACCOUNT = {
         }
     ],
 }
-
-
-@pytest.fixture(scope="module")
-def account(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The account's folder, built once; each test works in a copy."""
-    folder = tmp_path_factory.mktemp("account")
-    workspace_from(ACCOUNT, folder / "ws")
-    return folder / "ws"
 
 
 @dataclass

@@ -16,19 +16,12 @@ from benchgen.agent.turn import Turn
 from benchgen.author.write import Draft
 from benchgen.errors import NotFound, StateError
 from benchgen.store import BenchmarkRow, JobRow, PlanRow, WriteRow
-from benchgen.testing import AccountWorkspace, workspace_from
+from benchgen.testing import AccountWorkspace
 from benchgen.workspace import Workspace
 
 pytestmark = pytest.mark.slow
 
 CASES = Path(__file__).parent / "cases"
-
-
-@pytest.fixture(scope="module")
-def account(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("account") / "ws"
-    workspace_from(CASES / "chat_account.json", path)
-    return path
 
 
 @pytest.fixture

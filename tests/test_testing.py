@@ -18,13 +18,6 @@ pytestmark = pytest.mark.slow
 CASES = Path(__file__).parent / "cases"
 
 
-@pytest.fixture(scope="module")
-def account(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("account") / "ws"
-    workspace_from(CASES / "chat_account.json", path)
-    return path
-
-
 @pytest.fixture
 def ws(account: Path, tmp_path: Path) -> AccountWorkspace:
     shutil.copytree(account, tmp_path / "ws")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ import pytest
 
 from benchgen import Agent
 from benchgen.agent.situation import Waiting
-from benchgen.testing import AccountWorkspace, agent_in, workspace_from
+from benchgen.testing import AccountWorkspace, agent_in
 from benchgen.ui import confirm, parts
 from benchgen.ui.chat import Box, ChatPanel
 from tests.hostile import XSS, active
@@ -418,20 +419,20 @@ def test_a_closed_panel_that_is_shown_again_listens_again(panel: ChatPanel, agen
 
 
 @pytest.fixture(scope="module")
-def account(tmp_path_factory: pytest.TempPathFactory) -> AccountWorkspace:
+def records(account: Path, tmp_path_factory: pytest.TempPathFactory) -> AccountWorkspace:
     """A workspace of many records in which nothing real starts."""
-    cases = Path(__file__).parent / "cases" / "chat_account.json"
-    return workspace_from(cases, tmp_path_factory.mktemp("account") / "ws")
+    copy = shutil.copytree(account, tmp_path_factory.mktemp("records") / "ws")
+    return AccountWorkspace(copy, user="ada")
 
 
 @pytest.mark.slow
 def test_the_real_agent_s_plan_is_shown_in_full_and_starts_one_job(
-    account: AccountWorkspace,
+    records: AccountWorkspace,
 ) -> None:
-    agent = agent_in(account, {})
+    agent = agent_in(records, {})
     panel = ChatPanel(agent)
     panel._box = Box(panel)
-    before = account.jobs().height
+    before = records.jobs().height
     agent.send(
         "plan a distill training from run 1080 on Qwen/Qwen2.5-0.5B-Instruct, at most 50 steps"
     )
@@ -443,17 +444,17 @@ def test_the_real_agent_s_plan_is_shown_in_full_and_starts_one_job(
     button.click()
     button.click()
     soon(lambda: agent.state == "idle" and not panel._busy)
-    assert account.jobs().height == before + 1
+    assert records.jobs().height == before + 1
     assert re.search(r"Confirmed .*, hash [0-9a-f]{12}", panel_text(panel))
     panel.close()
 
 
 @pytest.mark.slow
-def test_the_real_agent_s_chat_is_shown_again_under_its_name(account: AccountWorkspace) -> None:
-    first = Agent(account, session="kept")
+def test_the_real_agent_s_chat_is_shown_again_under_its_name(records: AccountWorkspace) -> None:
+    first = Agent(records, session="kept")
     first.send("status of run 1080")
     first.send("plan a distill training from run 1080 on Qwen/Qwen2.5-0.5B-Instruct")
-    panel = ChatPanel(Agent(account, session="kept"))
+    panel = ChatPanel(Agent(records, session="kept"))
     panel._box = Box(panel)
     assert "46.7 %" in panel.transcript.text
     assert "Confirm" in buttons(box_of(panel))  # it waits on, until its time is up

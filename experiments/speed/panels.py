@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchgen.models.device import detect  # noqa: E402
 from benchgen.ui.chat import Box, ChatPanel  # noqa: E402
-from tests.browser.lab import CHROMIUM, Lab, jupyterlab, write_notebook  # noqa: E402
+from tests.browser.lab import Lab, chromium, jupyterlab, write_notebook  # noqa: E402
 from tests.talker import Talker  # noqa: E402
 
 TURNS = 500
@@ -158,19 +158,15 @@ def updates(lab: Lab) -> float:
 
 def main() -> None:
     """Measure all of it, write the result."""
-    from playwright.sync_api import sync_playwright
-
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="panels-") as place:
         folder = Path(place)
         write_log(folder / "chats" / "1")
         attached = attach(folder / "chats" / "1")
         write_notebook(folder / "panels.ipynb", [SETUP, "panel = ChatPanel(agent)\npanel"])
-        with jupyterlab(folder) as url, sync_playwright() as driver:
-            browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        with jupyterlab(folder) as url, chromium() as browser:
             lab = Lab(browser, url, "panels.ipynb")
             shown, clicked, changed = in_lab(lab, folder), clicks(lab), updates(lab)
-            browser.close()
     result = {
         "turns": TURNS,
         "attach": attached,

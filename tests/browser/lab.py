@@ -25,7 +25,7 @@ SETTINGS = {
     "notification": {"fetchNews": "false", "checkForUpdates": False},
 }
 
-CONTRAST = """() => {
+CONTRAST = """([where, but]) => {
   const found = [];
   const parse = (c) => c.match(/[\\d.]+/g).map(Number);
   const light = (c) => {
@@ -39,15 +39,33 @@ CONTRAST = """() => {
     }
     return "rgb(255, 255, 255)";
   };
-  for (const e of document.querySelectorAll(".benchgen *, .benchgen-composer *, .widget-button, .widget-label")) {
-    if (e.closest("svg, style") || e.disabled || !e.innerText || e.innerText.trim() === "") continue;
+  for (const e of document.querySelectorAll(where)) {
+    if (e.closest(but) || e.disabled || !e.innerText || e.innerText.trim() === "") continue;
     const a = light(getComputedStyle(e).color), b = light(ground(e));
     const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
     if (ratio < 4.5) found.push([e.tagName, e.className, e.innerText.slice(0, 30), ratio]);
   }
   return found;
 }"""
-"""Texts whose contrast is below 4.5 (WCAG 2.2, 1.4.3), as the browser computes their colours."""
+PANELS = ".benchgen *, .benchgen-composer *, .widget-button, .widget-label"
+"""The parts of our panels in a page of JupyterLab."""
+
+
+def too_faint(page: Any, where: str = PANELS, but: str = "svg, style") -> list[Any]:
+    """Texts `where` whose contrast is below 4.5 (WCAG 2.2, 1.4.3), as the browser computes their colours."""
+    found: list[Any] = page.evaluate(CONTRAST, [where, but])
+    return found
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A headless browser, closed afterwards."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 def free_port() -> int:

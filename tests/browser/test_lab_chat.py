@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from tests.browser.lab import CHROMIUM, CONTRAST, Lab, jupyterlab, write_notebook
+from tests.browser.lab import CHROMIUM, Lab, jupyterlab, too_faint, write_notebook
 from tests.hostile import XSS
 
-playwright = pytest.importorskip("playwright.sync_api", reason="waits for playwright")
+pytest.importorskip("playwright.sync_api", reason="waits for playwright")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
@@ -49,14 +49,6 @@ script = {
 agent = Talker(Path(CHAT), script)
 """
 PANEL = "panel = ChatPanel(agent)\npanel"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 both = pytest.mark.parametrize("server", ["perCommTarget", "disabled"], indirect=True)
@@ -320,7 +312,7 @@ def test_every_text_reaches_a_contrast_of_4_5(opened: Open, dark: bool) -> None:
     lab.say("plan")
     lab.button("Confirm").wait_for()
     lab.shot("chat-dark" if dark else "chat-light")
-    assert lab.page.evaluate(CONTRAST) == []
+    assert too_faint(lab.page) == []
 
 
 def test_what_a_screen_reader_is_told(opened: Open) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from benchgen.workspace import Workspace
-from tests.browser.lab import CHROMIUM, CONTRAST, ROOT, Lab, jupyterlab, write_notebook
+from tests.browser.lab import CHROMIUM, ROOT, Lab, jupyterlab, too_faint, write_notebook
 
-playwright = pytest.importorskip("playwright.sync_api", reason="waits for playwright")
+pytest.importorskip("playwright.sync_api", reason="waits for playwright")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
@@ -29,14 +29,6 @@ from benchgen.ui.confirm import ConfirmPanel
 ws = workspace_from({str(ROOT / "tests" / "cases" / "chat_account.json")!r}, WS)
 """
 PLAN = "plan a distill training from run 1080 on Qwen/Qwen2.5-0.5B-Instruct, at most 50 steps"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +63,7 @@ def test_a_plan_confirmed_by_double_click_starts_one_job(
         in lab.page.get_by_role("table", name="What would run").inner_text()
     )
     assert lab.page.get_by_role("table", name="Estimates").count() == 1
-    assert lab.page.evaluate(CONTRAST) == []
+    assert too_faint(lab.page) == []
     lab.button("Confirm").dblclick()
     lab.shows("is started")
     lab.button("Confirm").wait_for(state="detached")
@@ -128,7 +120,7 @@ def test_replies_are_filtered_and_paged(
     page.get_by_label("Text").press("Enter")
     lab.until(lambda: "16 that fit" in shown.inner_text())
     lab.shot(f"browse-{'dark' if dark else 'light'}")
-    assert page.evaluate(CONTRAST) == []
+    assert too_faint(page) == []
     lab.end_kernel()
     lab.close()
 

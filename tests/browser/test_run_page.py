@@ -1,12 +1,10 @@
 """A run's page in Chromium: filters, pages and keys work without a network, and hostile text does nothing.
 
-Waits for `playwright` (not among the locked packages) and a Chromium on PATH, or named by CHROMIUM.
+Waits for a Chromium on PATH, or named by CHROMIUM.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,22 +13,14 @@ from typing import Any
 import pytest
 
 from benchgen.compare.runpage import run_page
+from tests.browser.lab import CHROMIUM, too_faint
 from tests.pages import HOSTILE, run_of
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 playwright = pytest.importorskip("playwright.sync_api", reason="waits for playwright")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="waits for a machine with Chromium"),
 ]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(params=["light", "dark"])
@@ -136,34 +126,10 @@ def test_two_thousand_rows_stay_light(page: Any, tmp_path: Path) -> None:
     assert rows(page) == ["2000"]
 
 
-CONTRAST = """() => {
-  const found = [];
-  const parse = (c) => c.match(/[\\d.]+/g).map(Number);
-  const light = (c) => {
-    const [r, g, b] = parse(c).map((v) => v / 255).map((v) => (v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4));
-    return .2126 * r + .7152 * g + .0722 * b;
-  };
-  const ground = (e) => {
-    for (; e; e = e.parentElement) {
-      const c = getComputedStyle(e).backgroundColor;
-      if (c !== "transparent" && parse(c)[3] !== 0) return c;
-    }
-    return "rgb(255, 255, 255)";
-  };
-  for (const e of document.querySelectorAll("main *, header *")) {
-    if (e.closest("svg") || e.disabled || !e.innerText || e.innerText.trim() === "") continue;
-    const a = light(getComputedStyle(e).color), b = light(ground(e));
-    const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
-    if (ratio < 4.5) found.push([e.tagName, e.className, e.innerText.slice(0, 30), ratio]);
-  }
-  return found;
-}"""
-
-
 def test_every_text_reaches_a_contrast_of_4_5(page: Any, tmp_path: Path) -> None:
     """WCAG 2.2, 1.4.3, as the browser computes the colours; in both themes."""
     show(page, run_of(30), tmp_path)
-    assert page.evaluate(CONTRAST) == []
+    assert too_faint(page, "main *, header *", but="svg") == []
 
 
 def test_without_scripts_the_replies_are_a_table(chromium: Any, tmp_path: Path) -> None:
