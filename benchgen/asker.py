@@ -6,9 +6,8 @@ It asks all that is left and finishes the run. Killed at any moment, `resume` go
 from __future__ import annotations
 
 import sys
-import traceback
 
-from benchgen.errors import BenchgenError
+from benchgen import jobs
 from benchgen.records.run import processing
 from benchgen.workspace import Workspace
 
@@ -20,15 +19,11 @@ def main(argv: list[str]) -> int:
     def told(done: int, total: int) -> None:
         print(processing(done, total), flush=True)
 
-    try:
+    def work() -> str:
         run = workspace.resume_run(run_id, progress=told)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the log must say so
-        if not isinstance(error, BenchgenError):
-            traceback.print_exc()
-        print(f"stopped: {error}", flush=True)
-        return 1
-    print(f"run {run.id} is {run.state}", flush=True)
-    return 0
+        return f"run {run.id} is {run.state}"
+
+    return jobs.in_process(work)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -55,6 +56,22 @@ def spawn(workspace: Path, record_id: int, folder: Path, module: str = "benchgen
     _children.add(pid)
     beat(folder, pid)
     return pid
+
+
+def in_process(work: Callable[[], str]) -> int:
+    """The exit code of a record's process: 0 after `work`, whose last words are logged; 1 where it stopped.
+
+    The record keeps its own state; the log says why it stopped.
+    """
+    try:
+        last = work()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the log must say so
+        if not isinstance(error, BenchgenError):
+            traceback.print_exc()
+        print(f"stopped: {error}", flush=True)  # noqa: T201 - its log
+        return 1
+    print(last, flush=True)  # noqa: T201
+    return 0
 
 
 def _reap() -> None:

@@ -6,9 +6,8 @@ It writes all that is left, without turns, and makes the benchmark. Killed at an
 from __future__ import annotations
 
 import sys
-import traceback
 
-from benchgen.errors import BenchgenError
+from benchgen import jobs
 from benchgen.workspace import Workspace
 
 
@@ -19,15 +18,11 @@ def main(argv: list[str]) -> int:
     def told(done: int, total: int) -> None:
         print(f"written {done} of {total}", flush=True)
 
-    try:
+    def work() -> str:
         bench = workspace.created(workspace.go_on(write_id, progress=told))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the log must say so
-        if not isinstance(error, BenchgenError):
-            traceback.print_exc()
-        print(f"stopped: {error}", flush=True)
-        return 1
-    print(f"benchmark {bench.id} is a draft", flush=True)
-    return 0
+        return f"benchmark {bench.id} is a draft"
+
+    return jobs.in_process(work)
 
 
 if __name__ == "__main__":

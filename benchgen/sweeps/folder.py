@@ -15,7 +15,7 @@ import subprocess
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -142,17 +142,14 @@ class SweepFolder:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Held while its jobs are launched; StateError where another process launches them."""
-        held = record_lock(self.path)
-        try:
-            held.__enter__()
-        except StateError as error:
-            raise StateError(
-                f"another process runs the sweep {self.name}", next="wait until it has ended"
-            ) from error
-        try:
+        with ExitStack() as held:
+            try:
+                held.enter_context(record_lock(self.path))
+            except StateError as error:
+                raise StateError(
+                    f"another process runs the sweep {self.name}", next="wait until it has ended"
+                ) from error
             yield
-        finally:
-            held.__exit__(None, None, None)
 
     def results(self) -> list[Result]:
         """One a job: number, overrides, state, the ids and figures it made, or its error and traceback's path."""

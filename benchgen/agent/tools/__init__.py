@@ -10,6 +10,7 @@ gate's: no brain is given them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from benchgen.agent.reply import Outcome
@@ -289,9 +290,7 @@ class Tools:
         before = {"written": len(write.written().questions), "total": write.row.wanted}
         found = writing.go_on(self._desk, turn, write, dict(waiting.told.get("asked") or {}))
         arguments = {**found.arguments, **before, "now": len(write.written().questions)}
-        return Outcome(
-            found.text, arguments, found.intent, found.links, found.choices, found.waiting
-        )
+        return replace(found, arguments=arguments)
 
 
 def _settings(

@@ -148,6 +148,14 @@ def _own_base(desk: Desk, runs: Sequence[Run]) -> str | None:
     return str(base.name) if base.kind in catalogue.TRAINABLE else None
 
 
+def _ask_missing(missing: list[str], situation: Situation, about: Mapping[str, Any]) -> Outcome:
+    """A question for what a plan cannot do without: a base by numbered choices, where only that is open."""
+    if missing == ["base_model"]:
+        return _ask_base("Which model is to learn?", situation, about)
+    still = words.listed(name.replace("_", " ") for name in missing)
+    return asking(f"What is still open: {still}.", missing, **about)
+
+
 def _lora(desk: Desk, situation: Situation, told: Mapping[str, Any]) -> Ready | Outcome:
     about = {key: told[key] for key in ("job_type", "base_model", "dataset") if key in told}
     base = _base(desk, situation, told, "lora", about)
@@ -156,14 +164,8 @@ def _lora(desk: Desk, situation: Situation, told: Mapping[str, Any]) -> Ready | 
     missing = [
         key for key, value in (("base_model", base), ("dataset", told.get("dataset"))) if not value
     ]
-    if missing == ["base_model"]:
-        return _ask_base("Which model is to learn?", situation, about)
     if missing:
-        return asking(
-            f"What is still open: {words.listed(m.replace('_', ' ') for m in missing)}.",
-            missing,
-            **about,
-        )
+        return _ask_missing(missing, situation, about)
     file = _dataset(desk, str(told["dataset"]), about)
     return file if isinstance(file, Outcome) else {"dataset": file, "base_model": base}
 
@@ -192,14 +194,8 @@ def _grpo(desk: Desk, situation: Situation, told: Mapping[str, Any]) -> Ready | 
         return base
     bench = told.get("benchmark")
     missing = [key for key, value in (("base_model", base), ("benchmark", bench)) if not value]
-    if missing == ["base_model"]:
-        return _ask_base("Which model is to learn?", situation, about)
     if missing:
-        return asking(
-            f"What is still open: {words.listed(m.replace('_', ' ') for m in missing)}.",
-            missing,
-            **about,
-        )
+        return _ask_missing(missing, situation, about)
     record = desk.ws.benchmark(int(bench or 0))
     if record.row.state != "published":
         text = (
