@@ -520,6 +520,19 @@ def test_no_token_that_was_typed_is_kept_anywhere(
         assert TOKEN not in file.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    "text", ["mi contraseña es {}", "пароль: {}", "senha: {}", "密码是 {}", "credentials: {}"]
+)
+def test_what_is_refused_as_a_secret_is_not_kept_either(text: str, tmp_path: Path) -> None:
+    secret = "hunter2abc99"
+    agent = Agent(Workspace(tmp_path / "ws"))
+    reply = agent.send(text.format(secret))
+    assert reply.intent == "refuse_secret"
+    assert secret not in str(reply)
+    for file in agent.folder.iterdir():
+        assert secret not in file.read_text(encoding="utf-8")
+
+
 def test_a_secret_of_the_environment_gets_into_no_answer(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:

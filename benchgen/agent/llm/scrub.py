@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 
+from benchgen.agent.rules.secrets import hidden
 from benchgen.models.redact import HIDDEN, REAL_CHARS, Redactor, Secret
 
 _NAMED = re.compile(
@@ -56,4 +57,4 @@ class Scrubber:
         """The text without any of them, in whatever spelling."""
         for redactor in self._redactors:
             text = redactor.text(text)
-        return _LOOKS.sub(HIDDEN, text)
+        return _LOOKS.sub(HIDDEN, hidden(text, HIDDEN))

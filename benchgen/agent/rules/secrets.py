@@ -34,16 +34,21 @@ _ASK = re.compile(
     r"显示|告诉|给我|打印|是什么|見せて|教えて|表示",
     re.IGNORECASE,
 )
-_STORE = re.compile(
-    r"\b(?:use|save|store|set|remember|keep|here(?:'s| is)|take|add)\b[^.\n]{0,40}$", re.IGNORECASE
-)
 
 
 def holds_secret(text: str) -> bool:
     """Whether a key, token or password stands in the text."""
-    if _KEYS.search(text):
-        return True
-    return any(_secretive(found["value"]) for found in _GIVEN.finditer(text))
+    return hidden(text, "") != text
+
+
+def hidden(text: str, mark: str) -> str:
+    """The text with `mark` in place of every key, token and password that `holds_secret` sees."""
+
+    def given(found: re.Match[str]) -> str:
+        value = found["value"]
+        return found[0].removesuffix(value) + mark if _secretive(value) else found[0]
+
+    return _GIVEN.sub(given, _KEYS.sub(mark, text))
 
 
 def _secretive(value: str) -> bool:
