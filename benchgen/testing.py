@@ -314,7 +314,7 @@ class _Account:
 
     def _merged(self, name: str) -> None:
         folder = f"models/{name}"
-        _weights(self.ws.path / folder)
+        hollow_base(self.ws.path / folder)
         self.ws.store.add(
             ModelRow(
                 owner=self.ws.user, name=name, kind="merged", spec={"folder": folder, "sha256": {}}
@@ -377,13 +377,13 @@ def base(ws: Workspace, name: str) -> ModelRow:
     if rows:
         return rows[0]
     folder = f"datasets/models/{name.replace('/', '--')}"
-    _weights(ws.path / folder)
+    hollow_base(ws.path / folder)
     spec = {"source": name, "revision": None, "folder": folder}
     return ws.store.add(ModelRow(owner=ws.user, name=name, kind="base", spec=spec))
 
 
-def _weights(folder: Path) -> None:
-    """A folder that can be planned with: config, tokenizer, and a file of no real weights."""
+def hollow_base(folder: Path) -> Path:
+    """The folder, of a base that can be planned with: config, tokenizer, and a file of no real weights."""
     import numpy as np
     from safetensors.numpy import save_file
     from tokenizers import Tokenizer, models, pre_tokenizers
@@ -404,6 +404,7 @@ def _weights(folder: Path) -> None:
     }
     write_json(folder / "config.json", shape)
     save_file({"model.norm.weight": np.ones(8, np.float32)}, folder / "model.safetensors")
+    return folder
 
 
 def run(ws: AccountWorkspace, told: Mapping[str, Any]) -> Run:

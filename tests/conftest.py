@@ -162,28 +162,9 @@ def soak() -> Callable[..., None]:
 @pytest.fixture
 def base_folder(tmp_path: Path) -> Path:
     """A model folder that can be planned with but not loaded: config, tokenizer, and a file of no real weights."""
-    import numpy as np
-    from safetensors.numpy import save_file
-    from tokenizers import Tokenizer, models, pre_tokenizers
+    from benchgen.testing import hollow_base
 
-    folder = tmp_path / "tiny-base"
-    folder.mkdir()
-    tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0, "star": 1}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.save(str(folder / "tokenizer.json"))
-    config = {
-        "model_type": "llama",
-        "hidden_size": 8,
-        "intermediate_size": 16,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "num_key_value_heads": 1,
-        "vocab_size": 2,
-        "tie_word_embeddings": True,
-    }
-    (folder / "config.json").write_text(json.dumps(config))
-    save_file({"model.norm.weight": np.ones(8, np.float32)}, folder / "model.safetensors")
-    return folder
+    return hollow_base(tmp_path / "tiny-base")
 
 
 @pytest.fixture(scope="session")
