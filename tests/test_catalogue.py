@@ -16,6 +16,8 @@ from benchgen.models.reference import ReferenceModel
 from benchgen.store import ModelRow, Store
 from benchgen.types import Request
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def store(workspace_path: Path) -> Store:

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from benchgen.models.engine.groups import Group, group
 
+pytestmark = pytest.mark.slow
+
 
 def cost(prompts: Sequence[Sequence[int]], groups: Sequence[Group], least: int) -> int:
     """Tokens computed, a pass counted as `least`."""

@@ -25,6 +25,8 @@ from benchgen.rundata.rows import (
 )
 from benchgen.types import Evaluation, Question, Trace
 
+pytestmark = pytest.mark.slow
+
 EVALUATION = Evaluation(options="names")
 QUESTIONS = [
     Question("mcq", "Largest planet?", "B", choices=("Mars", "Jupiter"), rationale="Jupiter is 11 Earths wide."),
