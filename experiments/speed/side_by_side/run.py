@@ -30,8 +30,8 @@ ROUNDS = {"float32": 1, "bfloat16": 3}
 """float32 is there for parity: what is computed must be the same."""
 LONGEST = 64
 SIZES = {
-    "float32": {"letters": 16, "sentences": 6, "few_shot": 8, "mixed": 24},
-    "bfloat16": {"letters": 40, "sentences": 10, "few_shot": 16, "mixed": 64},
+    "float32": {"letters": 24, "sentences": 6, "few_shot": 8, "mixed": 100},
+    "bfloat16": {"letters": 40, "sentences": 10, "few_shot": 48, "mixed": 64},
 }
 BATCHES = {"score": (4, 8, 16), "write": (8, 16, 32, 64)}
 
