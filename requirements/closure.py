@@ -20,7 +20,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 HERE = Path(__file__).parent
-EXTRAS = ("gpu", "lab", "postgres", "sweep", "test")
+EXTRAS = ("docs", "gpu", "lab", "postgres", "sweep", "test")
 PYTHONS = ("3.11.0", "3.12.0")  # the first of each release: Debian 12 has 3.11.2
 
 # Asked for by unsloth and its kin, never used on a CPU (3 GB with CUDA's libraries); wheel: by nobody's code.
