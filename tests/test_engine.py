@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +20,7 @@ from benchgen.models.engine import attention, batch  # noqa: E402
 from benchgen.models.engine.batch import Network  # noqa: E402
 from benchgen.models.engine.decode import Decoder  # noqa: E402
 from benchgen.models.engine.likelihood import Scored, Scorer  # noqa: E402
+from benchgen.models.engine.packing import Packed, pack_weights  # noqa: E402
 from benchgen.types import Reply, Request  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -81,7 +83,18 @@ def network(kind: str) -> Network:
         vocab_size=WORDS, bos_token_id=1, eos_token_id=2, pad_token_id=2, **settings
     )
     model = getattr(transformers, f"{name}ForCausalLM")(config)
-    return Network(model.eval().float(), "cpu")
+    return Network(model.eval().float().requires_grad_(False), "cpu")
+
+
+@contextmanager
+def unpacked(net: Network) -> Iterator[Any]:
+    """The model as transformers made it: nothing packed."""
+    held = [m for m in net.model.modules() if isinstance(m, Packed)]
+    for one in held:
+        one.__class__ = torch.nn.Linear
+    yield net.model
+    for one in held:
+        one.__class__ = Packed
 
 
 def tokens(chance: random.Random, *lengths: int) -> list[int]:
@@ -103,17 +116,17 @@ def prompts(chance: random.Random, n: int) -> list[list[int]]:
 def written(net: Network, prompt: Sequence[int], most: int, stops: frozenset[int]) -> list[int]:
     """Greedy decoding without a cache: the whole text anew for each token."""
     ids = list(prompt)
-    with torch.inference_mode():
+    with torch.inference_mode(), unpacked(net) as model:
         while len(ids) < len(prompt) + most and (len(ids) == len(prompt) or ids[-1] not in stops):
-            logits = net.model(input_ids=torch.tensor([ids]), use_cache=False).logits
+            logits = model(input_ids=torch.tensor([ids]), use_cache=False).logits
             ids.append(int(logits[0, -1].argmax()))
     return ids[len(prompt) :]
 
 
 def logprob(net: Network, prompt: list[int], choice: list[int]) -> float:
-    with torch.inference_mode():
+    with torch.inference_mode(), unpacked(net) as model:
         ids = torch.tensor([prompt + choice[:-1]])
-        logits = net.model(input_ids=ids, use_cache=False).logits[0, -len(choice) :]
+        logits = model(input_ids=ids, use_cache=False).logits[0, -len(choice) :]
     table = logits.double().log_softmax(-1)
     return sum(float(table[at, token]) for at, token in enumerate(choice))
 
@@ -198,6 +211,52 @@ def test_attention_in_parts_is_attention(kind: str, monkeypatch: pytest.MonkeyPa
         Scorer(parts).replies(asked), Scorer(whole).replies(asked), strict=True
     ):
         assert likely(a) == pytest.approx(likely(b), abs=1e-4)
+
+
+def linear(dtype: Any = None, bias: bool = True) -> Any:
+    torch.manual_seed(1)
+    return torch.nn.Linear(24, 40, bias=bias, dtype=dtype or torch.float32).requires_grad_(False)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("bias", [True, False])
+def test_packed_weights_give_the_same_products(dtype: Any, bias: bool) -> None:
+    model = torch.nn.Sequential(linear(dtype, bias))
+    ids = torch.randn(2, 7, 24, dtype=dtype)
+    rows = (ids, ids[0, 0], ids[:, ::2], ids[:, :1], ids[:, :0])
+    expected = [model(x) for x in rows]
+    pack_weights(model)
+    if dtype is torch.float32:
+        assert type(model[0]) is Packed
+    for x, right in zip(rows, expected, strict=True):
+        found = model(x)
+        assert found.shape == right.shape
+        assert torch.allclose(found, right, atol=1e-5 if dtype is torch.float32 else 2e-2)
+
+
+def test_packed_weights_let_gradients_through_and_are_left_where_they_changed() -> None:
+    model = torch.nn.Sequential(linear(), linear().requires_grad_(True))
+    pack_weights(model)
+    assert [type(m) for m in model] == [Packed, torch.nn.Linear]  # one that learns changes
+    x = torch.randn(3, 24, requires_grad=True)
+    model[0](x).sum().backward()
+    assert torch.allclose(x.grad, model[0].weight.sum(0).expand(3, 24), atol=1e-5)
+    rows = torch.randn(3, 24)
+    with torch.no_grad():
+        model[0].weight.mul_(2)  # as a merge does
+    assert torch.allclose(
+        model[0](rows), torch.nn.functional.linear(rows, model[0].weight, model[0].bias)
+    )
+    before = model[0](rows)
+    model[0].weight = torch.nn.Parameter(model[0].weight * 3, requires_grad=False)
+    assert not torch.allclose(model[0](rows), before)
+
+
+def test_weights_are_packed_only_where_memory_has_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=1000))
+    model = torch.nn.Sequential(linear())
+    pack_weights(model)
+    assert type(model[0]) is torch.nn.Linear
 
 
 def test_a_model_that_keeps_nothing_of_the_tokens_before_is_refused() -> None:

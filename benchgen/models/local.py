@@ -68,6 +68,7 @@ class LocalModel:
         self._fingerprint = weights_fingerprint(folder, adapter, place.dtype, thinking)
         if adapter is not None:
             model = load_adapter(model, adapter)
+        model.requires_grad_(False)  # only what never changes is packed
         self._serve(model, tokenizer, place, name, batch_rows=batch_rows, thinking=thinking)
 
     @classmethod

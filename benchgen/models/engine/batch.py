@@ -11,6 +11,7 @@ import torch
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
 from benchgen.errors import ModelError
+from benchgen.models.engine.packing import pack_weights
 from benchgen.types import Request
 
 MEMORY = 0.5
@@ -117,10 +118,11 @@ class Batch:
 
 
 class Network:
-    """A loaded causal language model as the engine calls it."""
+    """A loaded causal language model as the engine calls it; on a CPU its frozen weights are packed."""
 
     def __init__(self, model: Any, device: str) -> None:
         self.model, self.device = model, device
+        pack_weights(model)
         inner = model.get_base_model() if hasattr(model, "get_base_model") else model
         takes = inspect.signature(inner.forward).parameters
         self._cache = next((name for name in CACHES if name in takes), "")
