@@ -1,7 +1,9 @@
 """Side by side with lm-evaluation-harness: same weights, same prompts, A-B-A-B. Writes result.json.
 
     experiments/speed/side_by_side/setup.sh               # once: the other side's environment
-    .venv/bin/python experiments/speed/side_by_side/run.py [quick]
+    .venv/bin/python experiments/speed/side_by_side/run.py [quick] [WORKLOAD …]
+
+With workloads named, only those are measured anew in the result that is there.
 
 Each side has one process a setting, its model loaded and warmed by two rows before the clock starts.
 The other side takes the best of its batch sizes, found before; ours takes what it ships with. A figure
@@ -17,6 +19,7 @@ import platform
 import statistics
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -134,15 +137,15 @@ def texts_agree(ours: list[Any], rival: list[Any]) -> dict[str, Any]:
     return {"same_text": same, "tokens": lengths}
 
 
-def main(quick: bool) -> None:
-    """Every dtype that is fast here, every number of threads, every workload."""
+def main(quick: bool, only: Sequence[str]) -> None:
+    """Every dtype that is fast here, every number of threads, every workload, or those named."""
+    wanted = only or (*workloads.MAKERS, "mixed")
     here = detect()
     cores = len(os.sched_getaffinity(0))
     dtypes = [*(["bfloat16"] if here.dtype == "bfloat16" else []), "float32"]
-    chosen = mixed_messages(
-        here.dtype, cores, 8 if quick else max(s["mixed"] for s in SIZES.values())
-    )
-    rows: dict[str, Any] = {}
+    most = 8 if quick else max(s["mixed"] for s in SIZES.values())
+    chosen = mixed_messages(here.dtype, cores, most) if "mixed" in wanted else []
+    rows: dict[str, Any] = json.loads((HERE / "result.json").read_text())["rows"] if only else {}
     for dtype in dtypes:
         batches: dict[str, int] = {}
         for threads in threads_of(dtype, cores):
@@ -152,7 +155,7 @@ def main(quick: bool) -> None:
             sizes = {k: max(4, v // (8 if quick else 1)) for k, v in SIZES[dtype].items()}
             work = {name: ("score", maker(sizes[name])) for name, maker in workloads.MAKERS.items()}
             work["mixed"] = ("write", chosen[: sizes["mixed"]])
-            for name, (what, all_rows) in work.items():
+            for name, (what, all_rows) in ((name, work[name]) for name in wanted):
                 part = all_rows if whole else all_rows[::2]
                 rounds = ROUNDS[dtype] if whole else 1
                 found = compare(ours, rival, what, part, rounds, batches.get(name))
@@ -202,4 +205,4 @@ def ratios(rows: dict[str, Any], dtypes: list[str], cores: int) -> dict[str, flo
 
 
 if __name__ == "__main__":
-    main("quick" in sys.argv[1:])
+    main("quick" in sys.argv[1:], [name for name in sys.argv[1:] if name != "quick"])
