@@ -44,6 +44,7 @@ quick: $(STAMP) ## the tests that load no torch and take no time
 soak: $(STAMP) ## the long repetitions, with their figures under experiments/soak/
 	@mkdir -p experiments/soak
 	@BENCHGEN_SOAK=experiments/soak BENCHGEN_KILLS=20 BENCHGEN_WRITERS_S=60 $(BIN)/pytest tests/faults
+	@$(BIN)/python experiments/soak/ray_sweep.py
 
 clean: ## remove what was built: .venv, caches (workspaces and experiments stay)
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

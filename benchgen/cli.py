@@ -7,6 +7,7 @@ the error stream; with `output=json` the last line of standard output is one JSO
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
@@ -24,6 +25,7 @@ from benchgen.verbs.line import parse
 
 if TYPE_CHECKING:
     from benchgen.records.base import Convert
+    from benchgen.records.trail import Trail
     from benchgen.workspace import Workspace
 
 ACTS = {**making.ACTS, **asking.ACTS, **training.ACTS, **chatting.ACTS}
@@ -105,14 +107,16 @@ def _check_here() -> None:
         ) from error
 
 
-def _show(verb: Verb, cfg: config.Config) -> dict[str, Any]:
-    """Do what the verb says, print its result and give it back."""
+def _show(verb: Verb, cfg: config.Config, trail: Trail | None = None) -> dict[str, Any]:
+    """Do what the verb says, print its result and give it back; `trail` is that of a sweep's job."""
     from benchgen.ui.plain import Screen
 
     if cfg.output not in ("text", "json"):
         raise ConfigError(f"output={cfg.output}", got=cfg.output, allowed=["text", "json"])
     screen = Screen(cfg.output == "json")
-    result = ACTS[verb.name](_workspace(cfg, screen.convert), cfg, screen)
+    ws = _workspace(cfg, screen.convert)
+    ws.place = dataclasses.replace(ws.place, trail=trail)
+    result = ACTS[verb.name](ws, cfg, screen)
     if result and cfg.output == "json":
         _print_json(result)
     elif result:  # a chat has shown its answers as they came

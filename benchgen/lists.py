@@ -6,10 +6,23 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
+import sqlalchemy as sa
 
 from benchgen.models import catalogue
 from benchgen.records import Benchmark, Job, Place, Run, Write
+from benchgen.records.run import UNDER_WAY
 from benchgen.store import BenchmarkRow, JobRow, ModelRow, PlanRow, Row, RunRow, WriteRow
+
+RUN_SCHEMA: dict[str, type[pl.DataType]] = {
+    "id": pl.Int64,
+    "owner": pl.String,
+    "created": pl.String,
+    "benchmark": pl.Int64,
+    "model": pl.String,
+    "state": pl.String,
+    **dict.fromkeys(("right", "scored", "asked"), pl.Int64),
+    **dict.fromkeys(("score", "low", "high", "strict", "seconds"), pl.Float64),
+}
 
 
 def benchmarks(place: Place) -> pl.DataFrame:
@@ -43,25 +56,35 @@ def writes(place: Place) -> pl.DataFrame:
 
 
 def runs(place: Place) -> pl.DataFrame:
-    """id, benchmark, model, state, right, scored, asked, score, low, high, strict, seconds, link."""
-    names = {r.id: r.name for r in place.store.all(ModelRow)}
+    """id, benchmark, model, state, right, scored, asked, score, low, high, strict, seconds, link.
 
-    def more(row: RunRow) -> dict[str, Any]:
-        s = row.summary
-        low, high = s.get("ci") or (None, None)
-        return {
-            "benchmark": row.benchmark_id,
-            "model": names[row.model_id],
-            "state": Run(place, row.id).state,
-            **{k: s.get(k) for k in ("right", "scored", "asked", "score")},
-            "low": low,
-            "high": high,
-            "strict": (s.get("strict") or {}).get("score"),
-            "seconds": row.seconds,
-            "link": Run(place, row.id).link,
-        }
-
-    return _frame(place.store.all(RunRow), ("id", "owner", "created"), more)
+    Read as columns and never as records: of 10,000 runs their figures alone are 30 MB.
+    """
+    figure = RunRow.summary
+    columns = {
+        "id": RunRow.id,
+        "owner": RunRow.owner,
+        "created": RunRow.created,
+        "benchmark": RunRow.benchmark_id,
+        "model": ModelRow.name,
+        "state": RunRow.state,
+        **{name: figure[name].as_integer() for name in ("right", "scored", "asked")},
+        "score": figure["score"].as_float(),
+        "low": figure[("ci", 0)].as_float(),
+        "high": figure[("ci", 1)].as_float(),
+        "strict": figure[("strict", "score")].as_float(),
+        "seconds": RunRow.seconds,
+    }
+    query = sa.select(*columns.values()).join(ModelRow, ModelRow.id == RunRow.model_id)
+    with place.store.read() as session:
+        rows = session.execute(query.order_by(RunRow.id)).all()
+    read = zip(*rows, strict=True) if rows else [()] * len(columns)
+    told = dict(zip(columns, read, strict=True))
+    states = zip(told["id"], told["state"], strict=True)
+    told["state"] = tuple(Run(place, id).state if s in UNDER_WAY else s for id, s in states)
+    begin, end = Run(place, 0).link.rsplit("0", 1)
+    link = pl.concat_str(pl.lit(begin), pl.col("id").cast(pl.String), pl.lit(end))
+    return pl.DataFrame(told, schema=RUN_SCHEMA, strict=False).with_columns(link=link)
 
 
 def models(place: Place) -> pl.DataFrame:
@@ -103,7 +126,7 @@ def jobs(place: Place) -> pl.DataFrame:
         place.store.all(JobRow),
         ("id", "plan_id", "owner", "created"),
         lambda r: {
-            "state": Job(place, r.id).state,
+            "state": Job(place, r.id).state if r.state in UNDER_WAY else r.state,
             "model": names.get(r.model_id) if r.model_id else None,
             "seconds": r.result.get("seconds"),
         },

@@ -30,6 +30,7 @@ from benchgen.run import runner
 from benchgen.stages import exchange, merging, planning, publishing, rewarding, running, writing
 from benchgen.stages.freezing import freeze
 from benchgen.store import Store
+from benchgen.sweeps.table import Sweep
 
 
 class Workspace:
@@ -366,6 +367,10 @@ class Workspace:
         first time.
         """
         return build_report(self.place, self._finished(runs), title, seconds)
+
+    def sweep(self, name: str) -> Sweep:
+        """The sweep of that name, which `-m sweep=NAME` began: its table, scores, differences and report."""
+        return Sweep(self.place, name)
 
     def table(self, kind: str) -> pl.DataFrame:
         """One row a record: kind is benchmarks, writes, runs, models, plans or jobs."""

@@ -28,12 +28,22 @@ def pins(lock: str) -> dict[str, str]:
     return dict(line.split("==") for line in lines)
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("lock", [*LOCKS, "ray.lock"])
 def test_every_line_is_a_comment_or_a_pin(lock: str) -> None:
     """No address, path, option or range: the same file installs the same versions from any index."""
     for line in (REQUIREMENTS / lock).read_text().splitlines():
         assert re.fullmatch(r"#.*|[a-z0-9-]+==[0-9][0-9a-z.]*", line), line
         assert not re.search(r"://|file:|/home/|/root/|/opt/", line), line
+
+
+def test_rays_lock_lists_what_the_other_one_has_not_got() -> None:
+    """On top of cpu.lock: a package stands in both only where the launcher needs another version."""
+    ray, cpu = pins("ray.lock"), pins("cpu.lock")
+    assert list(ray) == sorted(ray)
+    both = {name for name in ray.keys() & cpu.keys() if ray[name] == cpu[name]}
+    assert not both
+    assert ray.keys() & cpu.keys() == {"cloudpickle", "python-dateutil"}
+    assert {"ray", "hydra-ray-launcher"} <= ray.keys()
 
 
 @pytest.mark.parametrize("lock", LOCKS)

@@ -14,6 +14,8 @@ from benchgen import cli, config
 from benchgen.compare.markup import to_markdown
 from benchgen.compare.sweep import JobView, SweepView, sweep_page, varied
 from benchgen.errors import ConfigError, NotFound, StateError
+from benchgen.records.trail import Trail
+from benchgen.store import read_jsonl
 from benchgen.sweeps.folder import (
     SweepFolder,
     as_typed,
@@ -23,6 +25,7 @@ from benchgen.sweeps.folder import (
     sweep_name,
 )
 from benchgen.verbs.sweep import check_launcher
+from benchgen.workspace import Workspace
 from tests.pages import run_of
 
 SMALL = ["benchmark.count=12", "benchmark.mix={}", "benchmark.categories={}"]
@@ -81,6 +84,7 @@ def test_twelve_jobs_with_one_that_fails(ws: Path, capfd: pytest.CaptureFixture[
     code, again = said(ws, [*GRID, "sweep=grid"], capfd)
     assert (code, again["ran"], again["done"], again["failed"]) == (0, [4], 12, 0)
     assert not (ws / "sweeps" / "grid" / "4" / "traceback.txt").exists()
+    assert Workspace(ws).runs().height == 12  # the fifth run went on: none was begun beside it
     code, third = said(ws, ["run", "-m", "sweep=grid"], capfd)
     assert (code, third["ran"], third["done"]) == (0, [], 12)
 
@@ -126,6 +130,33 @@ def test_the_report_is_of_stored_files_and_the_same_twice(
 
 
 @pytest.mark.slow
+def test_the_tables_that_python_has(ws: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A row a job, a combination and a difference; what the report says is what they say."""
+    line = ["run", "benchmark_id=1,99", "model=reference,mock", "seed=0,1", "-m", "sweep=four"]
+    assert said(ws, line, capfd)[0] == 1
+    sweep = Workspace(ws).sweep("four")
+    table = sweep.table()
+    assert table.columns == [
+        "job", "benchmark_id", "model", "seed", "state", "seconds", "run", "score", "error", "traceback",
+    ]  # fmt: skip
+    assert table["state"].to_list() == ["done"] * 4 + ["failed"] * 4
+    assert table["score"].to_list()[:2] == [1.0, 1.0]
+    assert "no benchmark 99" in table["error"][7]
+    scores = sweep.scores()
+    assert scores["combination"].to_list() == ["model=mock", "model=reference"]
+    assert scores["seeds"].to_list() == [2, 2]
+    assert scores["runs"].to_list() == [[3, 4], [1, 2]]
+    (row,) = sweep.differences().to_dicts()
+    assert (row["combination"], row["minus"]) == ("model=reference", "model=mock")
+    assert row["verdict"] == "ceiling, not an achievement"
+    assert row["difference"] == pytest.approx(1 - scores["score"][0])
+    assert sweep.report() == ws / "reports" / "sweep-four" / "report.html"
+    assert "model=mock" in sweep._repr_html_()
+    with pytest.raises(NotFound, match="four"):
+        Workspace(ws).sweep("five")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
 def test_launchers_that_start_processes(
     launcher: str, ws: Path, capfd: pytest.CaptureFixture[str]
@@ -153,6 +184,7 @@ def test_what_cannot_be_launched_is_one_line_and_leaves_nothing(
         (["launcher=basic,joblib"], "one launcher"),
         (["sweep=../out"], "letters"),
         (["hydra/launcher=joblib"], "launcher=NAME"),
+        (["recipe=lora,from_run"], "does not read recipe"),
     ):
         code, told = said(ws, [*line, *extra], capfd)
         assert code == 2, extra
@@ -259,3 +291,30 @@ def test_settings_are_told_as_a_person_gave_them() -> None:
     assert as_typed(given) == ["benchmark.mix={easy: 2}"]
     jobs = [JobView(n, {"model": "a", "seed": str(n)}, "done", 1.0) for n in range(2)]
     assert varied(jobs) == ["seed"]
+
+
+def test_a_trail_gives_each_record_once_and_forgets_what_failed_twice(tmp_path: Path) -> None:
+    path = tmp_path / "0" / "made.jsonl"
+    first = Trail(path)
+    for id, asked in enumerate((["a"], ["b"], ["a"]), 1):
+        assert first.earlier("runs", asked, {1, 2, 3}.__contains__) is None
+        first.note("runs", asked, id)
+    with path.open("a") as file:
+        file.write('{"table": "runs", "as')  # a killed writer's
+    first.give_up()  # nothing was gone on with: all is kept for the next try
+    second = Trail(path)
+    found = [
+        second.earlier("runs", asked, {1, 2, 3}.__contains__) for asked in (["a"], ["a"], ["a"])
+    ]
+    assert found == [1, 3, None]
+    assert second.earlier("plans", ["b"], {1, 2, 3}.__contains__) is None
+    assert second.earlier("runs", ["b"], lambda id: False) is None  # deleted meanwhile
+    assert second.earlier("runs", ["b"], {1, 2, 3}.__contains__) == 2
+    assert second.took_up("runs", 2)
+    assert not second.took_up("plans", 2)
+    second.give_up()
+    third = Trail(path)
+    assert third.earlier("runs", ["b"], {1, 2, 3}.__contains__) is None
+    assert third.earlier("runs", ["a"], {1, 2, 3}.__contains__) == 1
+    third.note("runs", ["b"], 4)
+    assert [line["id"] for line in read_jsonl(path)] == [1, 3, 4]

@@ -25,6 +25,7 @@ from benchgen.run.statistics import clustered, mean_interval, wilson
 
 SEED = "seed"
 ALONE = "all jobs"
+CEILING = "ceiling, not an achievement"
 MARKS = {IMPROVED: "good", UNCLEAR: "mute"}
 
 
@@ -113,6 +114,56 @@ def sweep_page(view: SweepView, here: Path) -> Page:
     ]
     shown = tuple(section for section in sections if section.has_content)
     return Page(f"Sweep {view.name}", lines, shown, _warnings(view), here=here)
+
+
+def score_rows(view: SweepView) -> list[dict[str, Any]]:
+    """One row a combination on a benchmark, for each role: mean score in [0, 1], interval, what seeds move."""
+    found = []
+    for (role, bench), members in _groups(view).items():
+        for member in members:
+            told, seeds = member.score, list(member.by_seed.values())
+            found.append(
+                {
+                    "role": role,
+                    "benchmark": bench,
+                    "combination": member.name,
+                    "seeds": len(seeds),
+                    "questions": len(member.means),
+                    "score": told.score,
+                    "low": told.ci[0],
+                    "high": told.ci[1],
+                    "sd": stdev(seeds) if len(seeds) > 1 else None,
+                    "runs": [run.run_id for _, run in member.runs],
+                    "note": "; ".join(_notes(member)),
+                }
+            )
+    return found
+
+
+def difference_rows(view: SweepView) -> list[dict[str, Any]]:
+    """One row a combination against the first one of its role and benchmark, question by question."""
+    found = []
+    for (role, bench), members in _groups(view).items():
+        for effect in _effects(members):
+            got = effect.result
+            found.append(
+                {
+                    "role": role,
+                    "benchmark": bench,
+                    "combination": effect.name,
+                    "minus": members[0].name,
+                    "n": got.n,
+                    "difference": got.delta,
+                    "low": got.ci[0],
+                    "high": got.ci[1],
+                    "wins": got.wins,
+                    "losses": got.losses,
+                    "p": got.p,
+                    "p_holm": None if effect.ceiling else effect.p_holm,
+                    "verdict": CEILING if effect.ceiling else got.verdict,
+                }
+            )
+    return found
 
 
 def varied(jobs: Sequence[JobView]) -> list[str]:
@@ -262,7 +313,7 @@ def _effect_cells(effect: Effect) -> tuple[Cell, ...]:
     mark = "mute" if effect.ceiling else MARKS.get(got.verdict, "bad")
     return (
         Cell(effect.name),
-        Cell("ceiling, not an achievement" if effect.ceiling else got.verdict, mark=mark),
+        Cell(CEILING if effect.ceiling else got.verdict, mark=mark),
         Cell(str(got.n)),
         Cell(points(got.delta)),
         Cell(f"{points(got.ci[0])} to {points(got.ci[1])}"),

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from benchgen import config, jobs
 from benchgen.errors import InputError, NotAllowed
+from benchgen.records.trail import Trail
 from benchgen.store import FILE, NOTE, Store
 from benchgen.types import Model as AnyModel
 
@@ -25,6 +26,8 @@ ALLOWED = {
     "push": "take a model to the hub",
 }
 """{permission: what it lets a person do}"""
+UNUSABLE = ("writing", "cancelled")
+"""States of a benchmark that is not whole, and of a plan that never will be one: nothing goes on with them."""
 Convert = Callable[[str, int, int], None]
 """Told (what, done, total) of the embedded model's first conversion."""
 Start = Callable[[Path, int, Path, str], object]
@@ -45,6 +48,8 @@ class Place:
     """Models that answer from a script, by their names in the catalogue."""
     permissions: config.PermissionsConfig | None = None
     """What the user may do; None = as conf/ has it."""
+    trail: Trail | None = None
+    """Of a sweep's job: what it has made so far, so that interrupted it goes on."""
 
     def allow(self, action: str) -> None:
         """Nothing; NotAllowed where the permissions do not let this user do it."""
@@ -58,6 +63,23 @@ class Place:
                 next="send it again; if it is refused again, this deployment does not allow it "
                 "(conf/permissions/)",
             )
+
+    def once(self, table: type[Any], asked: Any, make: Callable[[], int]) -> int:
+        """The id of the record that `make` makes, or of the one that an interrupted try made for the same."""
+        if self.trail is None:
+            return make()
+
+        def there(id: int) -> bool:
+            with self.store.read() as session:
+                row = session.get(table, id)
+            return row is not None and row.state not in UNUSABLE
+
+        name = str(table.__tablename__)
+        id = self.trail.earlier(name, asked, there)
+        if id is None:
+            id = make()
+            self.trail.note(name, asked, id)
+        return id
 
     def start(self, id: int, folder: Path, module: str) -> None:
         """Start the process of the record with this id and folder: `python -m MODULE`."""

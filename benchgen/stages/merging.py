@@ -31,7 +31,7 @@ from benchgen.run import runner
 from benchgen.run.log import TraceLog
 from benchgen.run.metrics import outcomes, summary
 from benchgen.stages import cards, parents, planning
-from benchgen.store import JobRow, ModelRow, now, read_json, write_atomic, write_json
+from benchgen.store import JobRow, ModelRow, PlanRow, now, read_json, write_atomic, write_json
 from benchgen.types import Estimate, Message, Plan, sha256
 
 MARK = "benchgen.json"
@@ -76,6 +76,10 @@ class Wanted:
 
 def plan(place: Place, wanted: Wanted) -> PlanRecord:
     """What a merge would do, frozen under a hash; starts nothing."""
+    return PlanRecord(place, place.once(PlanRow, wanted, lambda: _planned(place, wanted).id))
+
+
+def _planned(place: Place, wanted: Wanted) -> PlanRecord:
     if wanted.name is None:
         raise ConfigError("a merge needs the name of the model to be", next="name=my-model-merged")
     _check_format(place, wanted)

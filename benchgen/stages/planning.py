@@ -34,6 +34,10 @@ from benchgen.types import Record as Row
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 
+class NameTaken(ConfigError):
+    """The name was free when the plan was begun, and is no more."""
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What a person asks of a training; `settings` change a recipe that is named.
@@ -60,6 +64,21 @@ class Wanted:
 
 def plan(place: Place, wanted: Wanted) -> PlanRecord:
     """What a training would do, frozen under a hash; starts nothing."""
+
+    def make() -> int:
+        while True:
+            try:
+                return _planned(place, wanted).id
+            except (
+                NameTaken
+            ):  # by another plan made at the same time: a made-up name may be the next one
+                if wanted.name is not None:
+                    raise
+
+    return PlanRecord(place, place.once(PlanRow, wanted, make))
+
+
+def _planned(place: Place, wanted: Wanted) -> PlanRecord:
     recipe, base_model = wanted.recipe, wanted.base_model
     chosen = config.load_recipe(recipe, **wanted.settings) if isinstance(recipe, str) else recipe
     if chosen.name == "grpo":
@@ -149,10 +168,24 @@ def confirm(place: Place, plan: PlanRecord | int, answer: str) -> Job:
         raise StateError(
             f"the training rows of plan {id} changed since it was made", next="plan again"
         )
+    if row.state == "confirmed" and gate.says_yes(answer) and _was_begun(place, id):
+        return _going_on(place, id)
     job = Job(place, gate.decide(place.store, id, answer, place.user).id)
     write_json(job.folder / "plan.json", {"hash": row.hash, **row.plan})
     place.start(job.id, job.folder, "benchgen.worker")
     return job
+
+
+def _was_begun(place: Place, plan: int) -> bool:
+    """Whether this is the work of a sweep's job that was interrupted after its own yes to the plan."""
+    return place.trail is not None and place.trail.took_up(PlanRow.__tablename__, plan)
+
+
+def _going_on(place: Place, plan: int) -> Job:
+    """The job of a plan that is confirmed: at work still, or again from its last checkpoint."""
+    (row,) = place.store.all(JobRow, JobRow.plan_id == plan)
+    job = Job(place, row.id)
+    return job.resume() if job.state in ("failed", "stopped") else job
 
 
 def record_plan(place: Place, plan: Plan, rows: Sequence[Row]) -> PlanRecord:
@@ -162,7 +195,7 @@ def record_plan(place: Place, plan: Plan, rows: Sequence[Row]) -> PlanRecord:
         others = session.scalars(sa.select(PlanRow).where(PlanRow.state != "cancelled"))
         lands = plan.job_type != "publish"  # one more upload of a model takes no name
         if lands and any(other.plan.get("name") == plan.name for other in others):
-            raise ConfigError(
+            raise NameTaken(
                 f"another plan has just taken the name {plan.name}",
                 got=plan.name,
                 next="plan again, or another name=…",

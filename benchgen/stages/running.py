@@ -70,20 +70,16 @@ def begin(  # noqa: PLR0913 - what a run is, keywords only
     drawn = sampling or runner.Sampling()
     _check_sampling(bench.evaluation, found, drawn, repeats)
     _check_context(place, bench.evaluation, found, drawn)
-    row = place.store.add(
-        RunRow(
-            owner=place.user,
-            benchmark_id=bench.id,
-            model_id=catalogue.record(place.store, found, place.user).id,
-            settings={
-                "limit": limit,
-                "seed": seed,
-                "repeats": repeats,
-                "sampling": dataclasses.asdict(drawn),
-            },
-        )
-    )
-    return Run(place, row.id)
+    model_id = catalogue.record(place.store, found, place.user).id
+    settings = {
+        "limit": limit,
+        "seed": seed,
+        "repeats": repeats,
+        "sampling": dataclasses.asdict(drawn),
+    }
+    row = RunRow(owner=place.user, benchmark_id=bench.id, model_id=model_id, settings=settings)
+    asked = (bench.id, model_id, settings)
+    return Run(place, place.once(RunRow, asked, lambda: place.store.add(row).id))
 
 
 def _check_sampling(

@@ -92,7 +92,7 @@ def begin(place: Place, spec: config.BenchmarkConfig) -> Write:
         if catalogue.find(place.store, name).kind == "endpoint":
             place.allow("endpoint")
     row = WriteRow(owner=place.user, wanted=wanted.layout.count, spec=dataclasses.asdict(spec))
-    return Write(place, place.store.add(row).id)
+    return Write(place, place.once(WriteRow, row.spec, lambda: place.store.add(row).id))
 
 
 def go_on(

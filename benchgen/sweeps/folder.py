@@ -2,6 +2,8 @@
 
 sweeps/NAME/sweep.json            the verb, the command lines, the jobs in the order they were named
 sweeps/NAME/3/status.json         running | done | failed | stopped, seconds, result or error
+sweeps/NAME/3/heartbeat.json      of its process, while it is at work
+sweeps/NAME/3/made.jsonl          the records that it made so far: interrupted, it goes on with them
 sweeps/NAME/3/traceback.txt       of a job that failed
 sweeps/NAME/3/manifest.json       command, overrides, config, versions, commit, seconds
 """
@@ -22,12 +24,15 @@ from typing import Any
 
 from benchgen.config import Config
 from benchgen.errors import BenchgenError, ConfigError, NotFound, StateError, StoreError
-from benchgen.jobs import record_lock
+from benchgen.jobs import alive, beating, record_lock
+from benchgen.records.trail import Trail
 from benchgen.reports import environment
 from benchgen.store import read_json, write_atomic, write_json
 from benchgen.types import sha256
 
 DONE, FAILED, RUNNING, STOPPED, WAITING = "done", "failed", "running", "stopped", "waiting"
+INTERRUPTED = "interrupted"
+"""Its process is gone, and left no last word."""
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,79}")
 ERROR_CHARS = 2_000  # of an error's line, which may quote what a model or a file said
 Result = dict[str, Any]
@@ -56,7 +61,11 @@ class SweepJob:
     def status(self) -> dict[str, Any]:
         """{"state", "seconds", "result" | "error"} as its process left it."""
         path = self.folder / "status.json"
-        return dict(read_json(path)) if path.exists() else {"state": WAITING}
+        told = dict(read_json(path)) if path.exists() else {"state": WAITING}
+        if told["state"] == RUNNING and not alive(self.folder):
+            told = dict(read_json(path))  # it may have ended between the two looks
+            return {"state": INTERRUPTED} if told["state"] == RUNNING else told
+        return told
 
     @property
     def state(self) -> str:
@@ -200,23 +209,37 @@ def settings_of(overrides: Sequence[str]) -> dict[str, str]:
     return told
 
 
-def work(job: SweepJob, command: str, commit: str, cfg: Config, act: Callable[[], Result]) -> None:
-    """Do the job's work and note how it ended; what fails is noted and does not go further."""
+def work(
+    job: SweepJob, command: str, commit: str, cfg: Config, act: Callable[[Trail], Result]
+) -> None:
+    """Do the job's work and note how it ended; what fails is noted and does not go further.
+
+    Where an earlier process of it was interrupted, it goes on with the records that this one made.
+    """
     for name in ("traceback.txt", "manifest.json"):
         (job.folder / name).unlink(missing_ok=True)
-    write_json(job.folder / "status.json", {"state": RUNNING})
+    with beating(job.folder):
+        write_json(job.folder / "status.json", {"state": RUNNING})
+        _work(job, command, commit, cfg, act)
+
+
+def _work(
+    job: SweepJob, command: str, commit: str, cfg: Config, act: Callable[[Trail], Result]
+) -> None:
     started = time.monotonic()
+    trail = Trail(job.folder / "made.jsonl")
 
     def taken() -> float:
         return round(time.monotonic() - started, 2)
 
     try:
-        result = act()
+        result = act(trail)
         write_json(
             job.folder / "status.json", {"state": DONE, "seconds": taken(), "result": result}
         )
     except Exception as error:  # noqa: BLE001 - one job's fault is no other job's
         job.fail(error_line(error), traceback.format_exc(), taken())
+        trail.give_up()
     except BaseException:
         write_json(job.folder / "status.json", {"state": STOPPED, "seconds": taken()})
         raise

@@ -21,18 +21,22 @@ def build_sweep_report(place: Place, name: str) -> Path:
 
     Made of stored files alone, so the same sweep gives the same bytes.
     """
+    folder = place.path / "reports" / f"sweep-{name}"
+    return write_page(sweep_page(sweep_view(place, name), folder), folder)
+
+
+def sweep_view(place: Place, name: str) -> SweepView:
+    """All that a page or a table says of a sweep; NotFound names those that were begun."""
     sweep = SweepFolder.found(place.path, name)
     known: dict[int, RunView] = {}
     spec = sweep.spec
-    view = SweepView(
+    return SweepView(
         name=name,
         verb=spec["verb"],
         jobs=tuple(_job_view(place, job, known) for job in sweep.jobs),
         commands=(*spec["commands"], f"benchgen report sweep={name}"),
         manifest=_manifest(sweep),
     )
-    folder = place.path / "reports" / f"sweep-{name}"
-    return write_page(sweep_page(view, folder), folder)
 
 
 def _job_view(place: Place, job: SweepJob, known: dict[int, RunView]) -> JobView:

@@ -141,7 +141,7 @@ class Screen:
         if shown is not None:
             shown(result)
         elif verb in result and isinstance(result[verb], list):
-            self._rows(verb, result[verb])
+            self._rows(verb, result[verb], result.get("of", 0))
         else:
             self._fields(result)
 
@@ -151,7 +151,7 @@ class Screen:
             table.add_row(name, escape(_share(value)) if _is_tally(value) else _listed(name, value))
         self.out.print(table)
 
-    def _rows(self, title: str, rows: Sequence[Result]) -> None:
+    def _rows(self, title: str, rows: Sequence[Result], of: int) -> None:
         if not rows:
             self.out.print(f"no {title} yet")
             return
@@ -160,6 +160,10 @@ class Screen:
         for row in rows:
             table.add_row(*(_path(row[n]) if n == "link" else _text(row[n]) for n in names))
         self.out.print(table)
+        if of > len(rows):
+            self.out.print(
+                f"The newest {len(rows)} of {of:,} {title}; output=json lists all of them."
+            )
 
     def _plan(self, result: Result) -> None:
         parts = ("dataset", "hyperparameters", "device")

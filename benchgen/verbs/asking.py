@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from benchgen.ui.plain import Screen
     from benchgen.workspace import Workspace
 
+LISTED = 50
+"""Records that a terminal lists, the newest; `output=json` lists all."""
+
 
 def _run(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
     from benchgen.run.runner import Sampling
@@ -130,7 +133,10 @@ def _report(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
 
 def _listing(kind: str) -> Act:
     def show(ws: Workspace, cfg: config.Config, screen: Screen) -> Result:
-        return {kind: ws.table(kind).to_dicts()}
+        table = ws.table(kind)
+        if cfg.output == "json":
+            return {kind: table.to_dicts()}
+        return {kind: table.tail(LISTED).to_dicts(), "of": table.height}
 
     return show
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from benchgen import config
 from benchgen.errors import ConfigError
 from benchgen.verbs.typed import as_typed, elements, quoted
@@ -33,6 +35,8 @@ def parse(argv: list[str]) -> tuple[Verb, list[str], bool]:
         )
     if not multirun and verb.name != "report" and any(o.startswith("sweep=") for o in overrides):
         raise ConfigError("sweep=NAME is the name of a sweep", got=verb.name, next="with -m")
+    if verb.name == "loop":  # its model is the one that learns
+        overrides = [re.sub(r"\A\+*model=", "loop.student=", override) for override in overrides]
     overrides = [as_typed(override, multirun) for override in name_models(overrides, multirun)]
     if verb.name == "plan":
         overrides += _given(overrides)

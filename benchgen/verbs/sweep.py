@@ -1,7 +1,7 @@
 """`-m`: every combination of the values given is a job of one sweep, started by the launcher that conf/ names.
 
-A job that fails fails alone. Done again, a sweep does what is missing or failed; what it is made of, and
-how each job ended, lies in its folder (`benchgen.sweeps.folder`).
+A job that fails fails alone. Done again, a sweep does what is missing or failed, and goes on with what was
+interrupted; what it is made of, and how each job ended, lies in its folder (`benchgen.sweeps.folder`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import importlib.metadata
 import json
 import logging
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -22,10 +23,12 @@ from typing import Any
 
 from benchgen import config
 from benchgen.errors import ConfigError
+from benchgen.records.trail import Trail
 from benchgen.store import Store
 from benchgen.sweeps.folder import (
     DONE,
     FAILED,
+    RUNNING,
     Result,
     SweepFolder,
     SweepJob,
@@ -39,12 +42,14 @@ from benchgen.sweeps.folder import (
 )
 from benchgen.verbs.jobs import check_model, hydras, in_one_line
 from benchgen.verbs.typed import quoted
-from benchgen.verbs.words import Verb
+from benchgen.verbs.words import VERB_GROUPS, VERB_KEYS, Verb
 
 log = logging.getLogger(__name__)
 COMMON = ("workspace", "database", "output", "user", "sweep", "launcher")
 """Settings of the sweep as a whole: they tell no combination from another."""
-Act = Callable[[Verb, config.Config], Result]
+ELSEWHERE = ("tracker", "permissions")
+"""Groups that several verbs read beside those of their help."""
+Act = Callable[[Verb, config.Config, Trail], Result]
 
 
 def as_sweep(
@@ -64,7 +69,7 @@ def as_sweep(
         folder = SweepFolder.of(Path(cfg.workspace), name)
         with folder.lock():
             asked = folder.add(verb.name, lines, _command(argv))
-            todo = [job for job in asked if job.state != DONE]
+            todo = [job for job in asked if job.state not in (DONE, RUNNING)]
             if todo:
                 whole = [f"verb={verb.name}", *common, f"sweep={quoted(name)}"]
                 _launch(whole, todo, Task(verb, act, folder, commit_of_code()), cfg.launcher)
@@ -97,8 +102,25 @@ def _combinations(verb: Verb, overrides: Sequence[str]) -> tuple[list[str], list
                 next="give one value here, and a list to model, recipe or seed",
             )
     rest = [override for override in parsed if override not in whole]
+    for override in rest:
+        if override.is_sweep_override():
+            _check_read(verb, str(override.input_line))
     lines = BasicSweeper.split_arguments(rest, None)[0] if rest else []
     return [str(override.input_line) for override in whole], lines
+
+
+def _check_read(verb: Verb, typed: str) -> None:
+    """Nothing; ConfigError for a list of values of what the verb does not read: its jobs would all be the same."""
+    key = re.split(r"[.@=]", as_typed([typed])[0])[0]
+    read = {*VERB_KEYS[verb.name].split(), *VERB_GROUPS.get(verb.name, "").split(), *ELSEWHERE}
+    read |= {"loop"} & {verb.name}
+    if key not in read:
+        raise ConfigError(
+            f"benchgen {verb.name} does not read {key}: all jobs would be the same",
+            got=typed,
+            allowed=sorted(read),
+            next=f"benchgen {verb.name} --help",
+        )
 
 
 def _stored(workspace: Path, name: str | None) -> list[list[str]]:
@@ -162,7 +184,7 @@ class Task:
         job = self.sweep.jobs[number]
         cfg = config.validate(tree)
         command = shlex.join(["benchgen", self.verb.name, *as_typed(job.overrides)])
-        work(job, command, self.commit, cfg, lambda: self.act(self.verb, cfg))
+        work(job, command, self.commit, cfg, lambda trail: self.act(self.verb, cfg, trail))
         if job.state == FAILED:
             log.error("job %d failed: %s", number, job.status["error"])
 
@@ -209,15 +231,14 @@ def _hydras(launcher: config.LauncherConfig) -> list[str]:
     return [f"hydra/launcher={launcher.name}", *_settings("hydra.launcher", launcher.settings)]
 
 
-def _settings(prefix: str, told: Mapping[str, Any]) -> Iterator[str]:
-    """The launcher's settings as overrides of Hydra's."""
+def _settings(prefix: str, told: Mapping[str, Any], sign: str = "") -> Iterator[str]:
+    """The launcher's settings as overrides of Hydra's: inside a map of its own it may be told further ones."""
     for key, value in told.items():
         if isinstance(value, Mapping):
-            yield from _settings(f"{prefix}.{key}", value)
+            yield from _settings(f"{prefix}.{key}", value, "++")
         else:
-            yield f"{prefix}.{key}=" + (
-                quoted(value) if isinstance(value, str) else json.dumps(value)
-            )
+            shown = quoted(value) if isinstance(value, str) else json.dumps(value)
+            yield f"{sign}{prefix}.{key}={shown}"
 
 
 def _command(argv: Sequence[str]) -> str:

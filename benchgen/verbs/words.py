@@ -177,7 +177,7 @@ VERB_KEYS = {
     "rescore": "run_id program",
     "compare": "runs baseline every program",
     "report": "runs name sweep",
-    "loop": "confirm seed limit",
+    "loop": "model confirm seed limit",
     "chat": "session agent limits",
 }
 VERB_GROUPS = {
