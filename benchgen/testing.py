@@ -22,6 +22,7 @@ from benchgen import config
 from benchgen.agent.session import Agent
 from benchgen.agent.situation import Waiting
 from benchgen.agent.tools import Tools, drafts
+from benchgen.agent.tools.writing import TOOLS
 from benchgen.agent.turn import Turn
 from benchgen.benchmark.prompts import worked_answer
 from benchgen.errors import BenchgenError, InputError, ModelError
@@ -36,6 +37,7 @@ from benchgen.store import (
     ModelRow,
     PlanRow,
     RunRow,
+    WriteRow,
     file_sha256,
     make_folder,
     write_atomic,
@@ -247,7 +249,7 @@ def workspace_from(
         for file in sorted(one.iterdir()) if one.is_dir() else [one]:
             if file.is_file():
                 shutil.copyfile(file, kept / file.name)
-    write_json(ws.path / "tools.json", FUNCTIONS)
+    write_json(ws.path / TOOLS, FUNCTIONS)
     _dataset(ws)
     ws.store.add(ModelRow(owner=ws.user, name=WRITER, kind="mock", spec={"source": ""}))
     _Account(ws, told).build()
@@ -360,8 +362,12 @@ def benchmark(ws: AccountWorkspace, told: Mapping[str, Any]) -> Benchmark:
         evaluation=dataclasses.replace(spec.evaluation, max_new_tokens=64),
     )
     if spec.kind == "tool":
-        spec.author.tools = str(ws.path / "tools.json")
+        spec.author.tools = str(ws.path / TOOLS)
     draft = ws.author(spec)
+    if spec.kind == "tool":
+        draft = dataclasses.replace(draft, config=_movable(draft.config))
+        write = ws.store.all(WriteRow)[-1]
+        ws.store.change(WriteRow, write.id, spec=_movable(write.spec))
     row = new_row(ws.place, draft)
     row.id = told["id"]
     with begun(ws.place, row) as bench:
@@ -369,6 +375,11 @@ def benchmark(ws: AccountWorkspace, told: Mapping[str, Any]) -> Benchmark:
     if told.get("state", "draft") == "published":
         bench.publish()
     return bench
+
+
+def _movable(told: Mapping[str, Any]) -> dict[str, Any]:
+    """A config that names its functions by their file alone: they are those of the workspace, wherever it lies."""
+    return {**told, "author": {**told["author"], "tools": TOOLS}}
 
 
 def base(ws: Workspace, name: str) -> ModelRow:

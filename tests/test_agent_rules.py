@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchgen.agent.rules import understand
+from benchgen.agent.llm.scrub import Scrubber, holds_secret
+from benchgen.agent.rules import understand, unread
+from benchgen.agent.rules.secrets import hidden
 from benchgen.agent.situation import (
     BenchmarkSeen,
     JobSeen,
@@ -224,6 +226,38 @@ def test_a_secret_is_refused_and_forgotten(secret: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "hf-internal-testing/tiny-random-LlamaForCausalLM",
+        "hf-audio/wav2vec2-bert-CV16-en",
+        "xai-org/grok-one-small",
+        "npm-config-registry/readme",
+    ],
+)
+def test_a_name_that_begins_as_a_key_does_is_no_secret(name: str) -> None:
+    """Owners of the hub are called so; what follows reads as words."""
+    wish = understand(f"run benchmark 12 on {name}", situation({}))
+    assert (wish.intent, wish.arguments["model"]) == ("run_benchmark", name)
+    assert hidden(f"run 12 on {name}", "X") == f"run 12 on {name}"
+    assert Scrubber({}).text(f"run 12 on {name}.") == f"run 12 on {name}."
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        f"hf_{'aB3xY9' * 6}",
+        "hf_internaltestingtokenthatislong12",
+        "hf-aB3xY9aB3xY9aB3xY9aB3xY9aB3xY9",
+        "xai-9fK2mQ7pL4sT8vW1zX5cB3nR6yH0jG",
+        "npm_aB3xY9aB3xY9aB3xY9aB3xY9aB3xY9aB3xY9",
+    ],
+)
+def test_a_key_of_that_beginning_is_still_hidden(key: str) -> None:
+    assert key not in Scrubber({}).text(f"use {key} for it")
+    assert holds_secret(f"use {key} for it")
+
+
+@pytest.mark.parametrize(
     "path",
     [
         "C:\\Users\\Ana Maria\\new\\table = v2 (final), copy.csv",
@@ -360,3 +394,16 @@ def test_it_answers_at_once() -> None:
     for text, state in texts:
         understand(text, state)
     assert (time.process_time() - started) / len(texts) < 0.05
+
+
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_what_stands_at_either_end_of_a_long_message_is_read(place: str) -> None:
+    """How much of its middle was not is told; a pasted table is read whole."""
+    padding = "It rained today, and the harbour was grey. " * 1000
+    asked = "status of run 1081."
+    text = f"{asked} {padding}" if place == "first" else f"{padding} {asked}"
+    wish = understand(text, situation({}))
+    assert (wish.intent, wish.arguments) == ("run_status", {"run": 1081})
+    assert 0 < unread(text) < len(text)
+    assert unread(asked) == 0
+    assert unread("question,A,B,answer\n" + "Is it so?,yes,no,A\n" * 2000) == 0

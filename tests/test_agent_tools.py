@@ -526,3 +526,15 @@ def test_no_tool_stops_deletes_or_unpublishes() -> None:
 @pytest.mark.parametrize("source", offline.SOURCES, ids=lambda source: source.config)
 def test_each_source_knows_its_own_title(source: offline.Source) -> None:
     assert offline.source_of(source.title.split(",")[0]) is source
+
+
+def test_a_workspace_that_was_moved_still_writes_questions_of_its_own_functions(
+    account: Path, tools: Tools, ws: AccountWorkspace
+) -> None:
+    """No record of the account names the folder in which it was made."""
+    assert str(account) not in json.dumps([row.spec for row in ws.store.all(BenchmarkRow)])
+    assert str(account) not in json.dumps([row.spec for row in ws.store.all(WriteRow)])
+    found = tools.create_benchmark(Turn(), based_on=18, n=6)
+    assert (waits(found).told["kind"], waits(found).told["n"]) == ("tool", 6)
+    more = tools.revise_preview(tools.situation(waiting=(waits(found),)), Turn(), n=8)
+    assert waits(more).told["n"] == 8

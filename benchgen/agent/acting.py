@@ -9,7 +9,7 @@ which `Tools` has no method, are answered in `wording`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from benchgen.agent import wording
@@ -96,6 +96,9 @@ class GateTools(Protocol):
 
     def cancel_plan(self, waiting: Waiting, answer: str) -> None:
         """The plan's or merge's record set to cancelled; one that was decided before stays as it is."""
+
+    def about_plan(self, waiting: Waiting, topics: Sequence[str]) -> str:
+        """What a plan or merge said of these topics; empty where it has no record."""
 
     def confirm_create(self, waiting: Waiting) -> Outcome:
         """The benchmark exactly as previewed: arguments `preview` and `benchmark`, and what can be next."""

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from benchgen import config
-from benchgen.agent import acting
+from benchgen.agent import acting, wording
 from benchgen.agent.acting import Brain, Do
 from benchgen.agent.reply import Reply
-from benchgen.agent.rules import understand
+from benchgen.agent.rules import understand, unread
 from benchgen.agent.situation import Situation, Wish
 from benchgen.agent.turn import Turn
 from benchgen.errors import ConfigError
@@ -34,7 +34,7 @@ class RulesBrain:
     def reply(self, text: str, situation: Situation, do: Do, turn: Turn) -> Reply:
         """The answer to one message, after one wish."""
         wish = reading(text, situation, turn)
-        return acting.answer(wish, do(wish))
+        return wording.partly_read(acting.answer(wish, do(wish)), unread(text))
 
 
 def reading(text: str, situation: Situation, turn: Turn) -> Wish:

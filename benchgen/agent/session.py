@@ -494,7 +494,8 @@ class _Answer:
         """The answer where there is nothing to do, or nothing more may be done; None where there is."""
         cancelled = self.verdict.cancelled
         if cancelled and (wish.intent in ("unclear", "cancel_plan", "ignore_or_cancel")):
-            return Outcome("", gate.labels(cancelled), intent="cancel_plan")
+            words = self._told_of(cancelled[-1], wish.arguments.get("about"))
+            return Outcome(words, gate.labels(cancelled), intent="cancel_plan")
         if self.verdict.agreed and wish.intent not in LOOKING | REVISING:
             words = wording.one_at_a_time(cancelled[-1])
             return Outcome(words, gate.labels(cancelled), intent="cancel_plan")
@@ -505,9 +506,19 @@ class _Answer:
             item = waits[-1]
             words = f"Nothing was created or started. {wording.how(item)}"
             return Outcome(words, {item.kind: item.label}, intent=wish.intent)
+        if wish.intent == "continue_batch":  # only the person's own word does
+            told = {"missing": ["continue"], **wish.arguments}
+            return wording.said(Wish("clarify", told), self.situation, intent="clarify")
         if wish.intent == "choose_option":
             return self._chosen(wish)
         return None
+
+    def _told_of(self, item: Waiting, topics: Any) -> str:
+        """The answer to a question about the plan that it cancels; empty where nothing was asked."""
+        if not topics:
+            return ""
+        told: str = self.tools.about_plan(item, [str(topic) for topic in topics])
+        return told
 
     def _chosen(self, wish: Wish) -> Outcome:
         """An option that a brain read in the message."""

@@ -6,10 +6,13 @@ Each text says what is so, and what the person can do next.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from benchgen.agent.commands import command, refusal
+from benchgen.agent.gate import CONTINUE
 from benchgen.agent.glossary import EXPLAINED
-from benchgen.agent.reply import Outcome
+from benchgen.agent.reply import Outcome, Reply
 from benchgen.agent.situation import Situation, Waiting, Wish
 from benchgen.errors import BenchgenError
 from benchgen.plan.gate import WORD
@@ -54,12 +57,15 @@ def said(wish: Wish, situation: Situation, intent: str = "") -> Outcome:
     told = wish.arguments
     if wish.intent == "clarify":
         return _clarify(told, situation, intent)
+    if wish.intent == "refuse_unsupported":
+        action = str(told.get("action") or "do that")
+        where = command(action, told, situation)
+        return Outcome(refusal(action, told, situation), {"where": where} if where else {})
     words = {
         "help": lambda: _help(told),
         "explain": lambda: EXPLAINED.get(str(told.get("topic")), HELP),
         "error": lambda: _error(told),
         "leave_draft": lambda: _leave(told),
-        "refuse_unsupported": lambda: _unsupported(told),
         "refuse_secret": lambda: f"{EXPLAINED['tokens']} {PASTED}",
         "refuse_limit": lambda: _too_many(told),
     }.get(wish.intent)
@@ -75,6 +81,17 @@ def unclear(situation: Situation) -> str:
     return "\n\n".join(
         [ask + "smollm2_135m` or `status of run 3`; `what can you do?` shows more.", *waits[-1:]]
     )
+
+
+def partly_read(reply: Reply, missed: int) -> Reply:
+    """The reply, with how much of an overlong message was not read."""
+    if missed <= 0:
+        return reply
+    words = (
+        f"Your message is too long to be read as a whole: {missed:,} characters in its middle were left out. "
+        "Next: say what is wanted at its beginning, or put the rest into a file and name that."
+    )
+    return replace(reply, text="\n\n".join(filter(None, (reply.text, words))))
 
 
 def how(item: Waiting) -> str:
@@ -264,6 +281,8 @@ def _clarify(told: Mapping[str, Any], situation: Situation, intent: str) -> Outc
     """The question for what is missing; for one model, with those that it can be as numbered choices."""
     missing = [str(m) for m in told.get("missing") or ()]
     arguments = dict(told) if intent else {}
+    if missing == ["continue"]:
+        return Outcome(writes_on(told, situation), arguments, intent=intent)
     if missing in (["model"], ["base_model"]):
         names = _models(told, situation, trainable=missing == ["base_model"])
         if names:
@@ -274,6 +293,33 @@ def _clarify(told: Mapping[str, Any], situation: Situation, intent: str) -> Outc
         words = ", ".join(m.replace("_", " ") for m in missing)
         text = f"To do that I need: {words}. Next: say that, and I go on."
     return Outcome(text, arguments, intent=intent)
+
+
+def writes_on(told: Mapping[str, Any], situation: Situation) -> str:
+    """Why `continue` with more words writes nothing, what it would write alone, and how to end otherwise."""
+    label = told.get("batch")
+    waits = [w for w in situation.waiting if w.kind == "batch" and label in (None, w.label)]
+    name = shown(waits[-1]) if waits else "it"
+    written, total = told.get("written"), told.get("total")
+    if not isinstance(written, int) or not isinstance(total, int):
+        return f"`{CONTINUE}` on its own writes on at {name}; with more words it starts nothing."
+    text = (
+        f"`{CONTINUE}` on its own writes on; with more words it starts nothing, and nothing was written now. "
+        f"{name}: {written} of {total} questions are written and kept, and `{CONTINUE}` writes the {total - written} "
+        f"that are left, as far as one message reaches."
+    )
+    fewer = told.get("n") if isinstance(told.get("n"), int) else None
+    if fewer is not None and written < fewer < total:
+        text += f" For {fewer}: `{CONTINUE}`, and at the preview `make it {fewer} questions`."
+    elif fewer is not None and fewer > total:
+        text += (
+            f" For {fewer}: `{CONTINUE}`, and at the preview `add {fewer - total} more questions`."
+        )
+    if {"difficulty", "language"} & set(told):
+        text += (
+            " What is written already stays as it is: say at the preview what should be different."
+        )
+    return f"{text} To write no more: `{written} are enough` shows what there is as a preview."
 
 
 def _models(told: Mapping[str, Any], situation: Situation, *, trainable: bool) -> tuple[str, ...]:
@@ -296,15 +342,6 @@ def _leave(told: Mapping[str, Any]) -> str:
     which = told.get("benchmark")
     name = f"Benchmark {which}" if which is not None else "It"
     return f"{name} stays a draft. Next, whenever you like: `publish benchmark {which or 'ID'}`."
-
-
-def _unsupported(told: Mapping[str, Any]) -> str:
-    action = str(told.get("action", "do that"))
-    where = str(told.get("where") or "benchgen --help")
-    for kind in ("run", "job", "benchmark", "model"):
-        if kind in told:
-            action = f"{action.removesuffix(kind).strip()} {kind} {told[kind]}"
-    return f"I cannot {action}; that is left to people, and nothing was done. Next: `{where}`."
 
 
 def _too_many(told: Mapping[str, Any]) -> str:

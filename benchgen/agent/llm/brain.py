@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from benchgen.agent import acting
+from benchgen.agent import acting, wording
 from benchgen.agent.acting import Do
 from benchgen.agent.brains import reading
 from benchgen.agent.llm import talk
@@ -68,6 +68,7 @@ class ModelBrain:
         end = self._talk(talk.opening(text, situation, self._past), work, scrub, turn)
         found = self._answer(work, end, read_so)
         found = replace(found, text=scrub.text(found.text))
+        found = wording.partly_read(found, len(text) - talk.MAX_TEXT)
         shown = talk.without_links(found.text, found.links)
         self._past = [*self._past, Said(text[: talk.MAX_TEXT], shown)][-talk.MAX_TURNS :]
         return found

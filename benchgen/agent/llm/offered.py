@@ -17,7 +17,9 @@ from benchgen.types import canonical
 MAX_CHARS = 60_000
 """Of the arguments of one call; a pasted table is the longest."""
 MAX_SHOWN = 60
-OURS = frozenset(("self", "situation", "turn", "model_candidates", "base_model_candidates"))
+OURS = frozenset(
+    ("self", "situation", "turn", "roles", "model_candidates", "base_model_candidates")
+)
 """Parameters of a tool that the session fills in, or only the rules' reading does."""
 REVISES = {"revise_plan": "plan_training", "revise_preview": "create_benchmark"}
 """Tools that also take, as changes, all that another takes."""
@@ -37,6 +39,7 @@ MEANINGS = {
     "run": "id",
     "runs": "ids",
     "job": "id of a training",
+    "write": "id of a writing: a benchmark whose questions a model writes in parts",
     "model": "name as the workspace lists it, or as the person wrote it",
     "models": "names as the workspace lists them, or as the person wrote them",
     "base_model": "Hugging Face id of the model that is to learn, only if the person named it",

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from benchgen.agent.rules.secrets import hidden
+from benchgen.agent.rules.secrets import hidden, unless_words
 from benchgen.models.redact import HIDDEN, REAL_CHARS, Redactor, Secret
 
 _NAMED = re.compile(
@@ -33,7 +33,12 @@ _PLACES = re.compile(r"[/~.][^\s]*/")
 
 def holds_secret(text: str) -> bool:
     """Whether something in the text looks like a key, a token or a password."""
-    return _LOOKS.search(text) is not None
+    return _masked(text) != text
+
+
+def _masked(text: str) -> str:
+    """The text with all that looks like one taken out; a name that only begins as a key does stays."""
+    return _LOOKS.sub(lambda found: unless_words(found[0], HIDDEN), text)
 
 
 class Scrubber:
@@ -57,4 +62,4 @@ class Scrubber:
         """The text without any of them, in whatever spelling."""
         for redactor in self._redactors:
             text = redactor.text(text)
-        return _LOOKS.sub(HIDDEN, hidden(text, HIDDEN))
+        return _masked(hidden(text, HIDDEN))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchgen.agent.rules.creating import LIMIT
 from benchgen.agent.rules.reading import Reading
-from benchgen.agent.rules.references import run_ids
+from benchgen.agent.rules.references import job_ids, run_ids
 from benchgen.agent.situation import Wish
 
 _TROUBLE = (
@@ -13,7 +13,10 @@ _TROUBLE = (
         r"\b403\b|\bFORBIDDEN\b",
         "permission to train: send it again; if it stays, it is not allowed here",
     ),
-    (r"\bTROUBLE\b", "wait a moment and send it again; split a large request, or continue"),
+    (
+        r"\b(?:TROUBLE|OFFLINE)\b",
+        "wait a moment and send it again; split a large request, or continue",
+    ),
 )
 """What goes wrong in a talk, and what to do."""
 _SHORT = 9
@@ -100,7 +103,11 @@ def explained(reading: Reading) -> Wish | None:
     ):
         return Wish("explain", {"topic": _TROUBLE[1][1]})
     for pattern, topic in _TROUBLE:
-        if reading.has(pattern) and not reading.has(r"\b(?:CREATE|UNPUBLISH|EVAL|PLAN)\b|@bench"):
+        if (
+            reading.has(pattern)
+            and not reading.has(r"\b(?:CREATE|UNPUBLISH|EVAL|PLAN)\b|@bench")
+            and not (topic == _TROUBLE[2][1] and (run_ids(reading) or job_ids(reading)))
+        ):
             return Wish("explain", {"topic": topic})
     if not _asks(reading):
         return None

@@ -7,7 +7,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
 
-from benchgen.agent.rules import asking, creating, looking, refusing, running, training, waiting
+from benchgen.agent.rules import (
+    asking,
+    batches,
+    creating,
+    figures,
+    looking,
+    refusing,
+    roles,
+    running,
+    training,
+    waiting,
+)
 from benchgen.agent.rules.lexicon import MOODS
 from benchgen.agent.rules.marks import FILE, TABLE
 from benchgen.agent.rules.numbers import fold
@@ -19,18 +30,20 @@ MAX_CHARS = 200_000
 """Of a longer message only so much is looked at."""
 
 _FAMILIES: tuple[Callable[[Reading], Wish | None], ...] = (
+    batches.asked,
     asking.help_wanted,
+    waiting.asked_of_plan,
     asking.how_to,
-    waiting.more_wanted,
+    waiting.asked_of_preview,
     waiting.revised_preview,
     waiting.created_and,
     waiting.revised_plan,
-    waiting.asked_of_plan,
     refusing.unsupported,
     looking.paged,
     running.resume,
     training.logs,
     training.merge,
+    figures.asked,
     looking.low_score,
     asking.explained,
     looking.dataset,
@@ -71,8 +84,11 @@ def understand(text: str, situation: Situation) -> Wish:
         return stops
     if mood := _mood(text, situation):
         return mood
-    if _ASSENT.match(text) and any(w.kind in ("plan", "merge") for w in situation.waiting):
-        return _nothing(situation)
+    assent = _ASSENT.match(text)
+    if assent and any(w.kind in ("plan", "merge") for w in situation.waiting):
+        rest = text[assent.end() :].lstrip(" \t,.;:!-")
+        asked = waiting.asked_of_plan(read(rest, situation)) if rest else None
+        return asked or _nothing(situation)
     reading = read(text, situation)
     if chosen := waiting.choice(reading):
         return chosen
@@ -158,7 +174,7 @@ def _clauses(reading: Reading) -> Iterator[Reading]:
 def _apart(before: Reading, after: Reading) -> bool:
     """Whether two stretches ask for two things."""
     verb = re.match(rf"(?:(?:then|and|you|please|also|a|,|it|WANT) )*({VERBS})\b", after.plain)
-    if verb is None or _wish(before) is None:
+    if verb is None or roles.is_part(after.written(*verb.span(1))) or _wish(before) is None:
         return False
     if verb[1] in ("CREATE", "IMPORT") and before.of_kind(FILE, TABLE):
         return False

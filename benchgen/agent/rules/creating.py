@@ -185,10 +185,20 @@ def language(reading: Reading) -> str | None:
 
 def difficulty(reading: Reading) -> str | None:
     """easy, medium, hard or mixed."""
-    found = {m[0].lower() for m in reading.all(r"\b(?:EASY|MEDIUM|HARD|MIXED)\b")}
+    found = set(levels(reading.plain, reading.language))
     if "mixed" in found or len(found) > 1:
         return "mixed"
     return found.pop() if found else None
+
+
+def levels(plain: str, language: str = "en") -> list[str]:
+    """The difficulties that are wanted: too easy wants harder ones, not too hard medium ones."""
+    too = rf"(?:too|demasiado|trop|troppo|слишком|太{'|ABOUT' if language == 'de' else ''})"
+    not_so = r"\bnot (?:(?:too|so|very|that|really|a|zu|trop|troppo|tan|muy) )*(?:EASY|HARD)\b"
+    plain = re.sub(not_so, "MEDIUM", plain)
+    turned = {"EASY": "HARD", "HARD": "EASY"}
+    plain = re.sub(rf"{too} (EASY|HARD)\b", lambda found: turned[found[1]], plain)
+    return [one.lower() for one in re.findall(r"\b(?:EASY|MEDIUM|HARD|MIXED)\b", plain)]
 
 
 def named(reading: Reading) -> tuple[str, tuple[int, int] | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from benchgen.agent.rules import roles
 from benchgen.agent.rules.marks import BENCH, MODEL
 from benchgen.agent.rules.reading import NUM, Reading
 from benchgen.agent.rules.references import (
@@ -78,12 +79,12 @@ def _trains(reading: Reading) -> bool:
     """Whether `distill` or `from-run` is what is to be done, not what is to be shown."""
     return reading.has(
         r"^(?:(?:you|please|and|,|then) )*DISTILL\b(?! (?:ROW|QUESTION|DATASET|of\b))|DISTILL.*\binto\b"
-        r"|^(?:(?:PLAN|a|you|please) )*from RUN\b"
+        r"|^(?:(?:PLAN|a|you|please) )*from RUN\b|\bCONTINUE (?:a )*(?:JOB|ADAPTER|TRAIN|@model)"
     )
 
 
 def _asks(reading: Reading) -> bool:
-    if _trains(reading):
+    if _trains(reading) or _sides(reading):
         return False
     if reading.has(r"\bTRAIN\b|\bLORA\b|\bGRPO\b|\bPLAN\b|\bMERGE\b") and not reading.has(
         r"SHOW.*DATASET"
@@ -213,7 +214,12 @@ def compare(reading: Reading) -> Wish | None:
         r"^(?:which|WHAT)\b.*\bMODEL\b.*\b(?:best|highest|better|IMPROVED|worst|top)\b"
     ) and bool(benchmark_ids(reading))
     if not (
-        reading.has(r"\bCOMPARE\b") or several or both or best or (better and _about_runs(reading))
+        reading.has(r"\bCOMPARE\b")
+        or several
+        or both
+        or best
+        or _sides(reading)
+        or (better and _about_runs(reading))
     ):
         return None
     if (
@@ -231,9 +237,30 @@ def _about_runs(reading: Reading) -> bool:
     )
 
 
+def _sides(reading: Reading) -> bool:
+    """Whether two parts are set against each other, and nothing is asked to be done with them."""
+    doing = r"\b(?:EVAL|RERUN|TRAIN|LORA|GRPO|PLAN|MERGE|CREATE|IMPORT|PUBLISH|DATASET|ROW|MODE|EXPLAIN|BASE MODEL)\b|^(?:\S+ ){0,2}DISTILL (?:a )*(?:\S+ )?(?:into|from|with|of)\b"
+    return len(roles.named(reading)) > 1 and not reading.has(doing)
+
+
+def _by_roles(reading: Reading, ids: list[int]) -> dict[str, Any]:
+    """{runs, roles} where runs are named by the part they play; {} where they are not, or only as an id's base."""
+    named = roles.named(reading)
+    if not ids and not named and reading.has(r"\b3 (?:of (?:it )?|\S+ )?(?:SCORE|RUN)\b"):
+        named = [roles.TEACHER, roles.BASELINE, roles.TRAINED]
+    if len(ids) > 1 or not (len(named) > 1 or roles.TEACHER in named):
+        return {}
+    found = roles.runs_of_roles(reading, named)
+    others = [*ids, *([] if len(found) > 1 else runs_of_models(reading))]
+    if not others and len(named) == 1 and (last := a_run(reading)) is not None:
+        others = [last]
+    runs = list(dict.fromkeys([*others, *found.values()]))
+    return {"runs": runs, "roles": found} if found and len(runs) > 1 else {}
+
+
 def _compared(reading: Reading, ids: list[int]) -> Wish:
-    arguments: dict[str, Any] = {}
-    runs = ids if len(ids) > 1 else _runs_meant(reading, ids)
+    arguments: dict[str, Any] = _by_roles(reading, ids)
+    runs = arguments.get("runs") or (ids if len(ids) > 1 else _runs_meant(reading, ids))
     if len(ids) < 2 and reading.situation.last_run in runs:
         arguments["run"] = reading.situation.last_run
     if len(runs) > 1:

@@ -167,6 +167,12 @@ def _middle(text: str, marks: Sequence[Mark]) -> list[Mark]:
     return [Mark(LONG, None, start, end)] if end > start else []
 
 
+def unread(text: str) -> int:
+    """Characters in the middle of an overlong message that `read` leaves out."""
+    table = tables.find(text) if len(text) > HEAD_CHARS + TAIL_CHARS else None
+    return sum(mark.end - mark.start for mark in _middle(text, [table] if table else []))
+
+
 def _quoted(text: str) -> Iterator[Mark]:
     for found in _QUOTES.finditer(text):
         value = next(group for group in found.groups() if group is not None).strip()

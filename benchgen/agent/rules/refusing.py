@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchgen.agent.commands import command
 from benchgen.agent.rules.marks import BENCH, FILE, MODEL
 from benchgen.agent.rules.reading import Reading
 from benchgen.agent.rules.references import (
@@ -18,13 +19,6 @@ from benchgen.agent.rules.references import (
 )
 from benchgen.agent.situation import Wish
 
-_COMMANDS = {
-    "stop": "benchgen stop",
-    "delete": "benchgen delete",
-    "unpublish": "benchgen unpublish",
-    "edit": "benchgen create",
-}
-
 
 def unsupported(reading: Reading) -> Wish | None:
     """Stopping, deleting or unpublishing a record; None if none of it is asked for."""
@@ -38,11 +32,13 @@ def unsupported(reading: Reading) -> Wish | None:
         and not reading.has(r"\b(?:RUN|JOB|TRAIN|it|EVAL|ALL|LORA|GRPO|everything|BENCHMARK)\b")
     ):
         return None
-    command = _COMMANDS[action]
-    where = f"{command} {' '.join(f'{_key(k)}={v}' for k, v in record.items())}".strip()
-    if "run" in record:
-        action = f"{action} run"
-    return Wish("refuse_unsupported", {"action": action, **record, "where": where})
+    return _refused(action, record, reading)
+
+
+def _refused(action: str, record: dict[str, Any], reading: Reading) -> Wish:
+    where = command(action, record, reading.situation)
+    told = {"action": f"{action} run" if "run" in record else action, **record}
+    return Wish("refuse_unsupported", {**told, "where": where} if where else told)
 
 
 def stopped(reading: Reading) -> Wish | None:
@@ -53,14 +49,7 @@ def stopped(reading: Reading) -> Wish | None:
     )
     if seen is None or seen.state not in ("running", "queued"):
         return None
-    (key, value), *_ = record.items()
-    action = "stop run" if key == "run" else "stop"
-    where = f"{_COMMANDS['stop']} {_key(key)}={value}"
-    return Wish("refuse_unsupported", {"action": action, **record, "where": where})
-
-
-def _key(name: str) -> str:
-    return name if name == "model" else f"{name}_id"
+    return _refused("stop", record, reading)
 
 
 def _action(reading: Reading) -> str:
@@ -69,7 +58,7 @@ def _action(reading: Reading) -> str:
     ):
         return ""
     if reading.has(
-        r"\bUNPUBLISH\b|not (?:\S+ )?PUBLISH(?:ed)? (?:any ?MORE|anymore)|(?:@bench\d+|BENCHMARK(?: \d+)?|it|that|\d+) (?:\S+ )?(?:TROUBLE|offline|private)\b"
+        r"\bUNPUBLISH\b|not (?:\S+ )?PUBLISH(?:ed)? (?:any ?MORE|anymore)|(?:@bench\d+|BENCHMARK(?: \d+)?|it|that|\d+) (?:(?!is\b|was\b|are\b|went\b|goes\b|seems\b|looks\b)\S+ )?(?:OFFLINE|private)\b"
     ):
         return "unpublish"
     if reading.has(r"\bDELETE\b") and not reading.has(r"DELETE (?:\S+ ){0,3}?QUESTION"):

@@ -241,6 +241,9 @@ def resume(reading: Reading) -> Wish | None:
         )
     ):
         return None
+    trains = r"\b(?:TRAIN|LORA|GRPO|ADAPTER|JOB|FAILURES|DISTILL)\b"
+    if run_ids(reading) and not reading.has(r"\bRESUME\b") and reading.has(trains):
+        return None
     if reading.has(r"\bWHY\b|\bHOW\b|CONTINUE (?:a )*(?:ADAPTER|TRAIN)"):
         return None
     if not run_ids(reading) and (job_ids(reading) or reading.has(r"\bJOB\b|\bTRAIN\b")):
@@ -272,7 +275,12 @@ def status(reading: Reading) -> Wish | None:
         r"^(?:WHAT|is|are|which|anything)\b(?: (?:is|are|a|RUN|s|JOB|anything|something|MODEL|BENCHMARK|still))* running\b"
     ):
         return Wish("run_status", {})
-    asks = reading.has(r"\bSTATUS\b|\bSCORE\b|\bHOW\b|\bLINK\b")
+    if not ids and reading.has(r"\bHOWMANY\b.*\b(?:WRITTEN|SOFAR)\b"):
+        return Wish("run_status", {})
+    asks = reading.has(r"\b(?:STATUS|SCORE|HOW|LINK|DURATION|SOFAR|HOWMANY|TROUBLE)\b") or (
+        bool(ids)
+        and reading.has(r"^(?:is|are|was|has|have|did|does|WHAT|WHY|HOW|which|when)\b|\? ?$")
+    )
     failed = reading.has(
         r"\b(?:WHY|WHAT)\b.*\b(?:FAIL|failed|FAILURES|happened|stopped|STOP)\b|\bFAIL\b"
     ) and (ids or reading.has(r"\bRUN\b|\bit\b"))

@@ -48,6 +48,13 @@ _TRAINING_SETTINGS = frozenset(
 )
 
 
+_PROGRESS = (
+    r"^(?:(?:and|so|but|please|,) )*(?:is|are|was|has|have|did|when|where|WHAT|HOW|HOWMANY|DURATION|which)\b"
+    r".*\b(?:TRAIN|JOB|LORA|GRPO)\b"
+)
+"""How a training stands, rather than one to plan."""
+
+
 def plan(reading: Reading) -> Wish | None:
     """A training to plan; None if none is asked for."""
     if not _asks(reading):
@@ -65,6 +72,10 @@ def plan(reading: Reading) -> Wish | None:
 
 
 def _asks(reading: Reading) -> bool:
+    if reading.has(_PROGRESS) and not (
+        reading.has(r"\bPLAN\b") or run_ids(reading) or reading.of_kind(HUB, FILE, MODEL)
+    ):
+        return False
     if reading.has(r"^(?:\S+ ){0,2}HOW\b") and not reading.has(r"\bPLAN\b"):
         return False
     if reading.has(r"^(?:(?:PLAN|a|you|please) )*from RUN\b"):
@@ -72,7 +83,7 @@ def _asks(reading: Reading) -> bool:
     if (
         reading.has(r"\bCONTINUE\b")
         and reading.has(r"\b(?:JOB|ADAPTER)\b|@model")
-        and reading.has(r"@hub|@file|\bSTEP\b|\bEPOCH\b|\bDATASET\b")
+        and reading.has(r"@hub|@file|\b(?:STEP|EPOCH|DATASET|FAILURES|DISTILL)\b|\bRUN \d")
     ):
         return True
     if reading.has(
@@ -119,12 +130,22 @@ def _goes_on(reading: Reading) -> bool:
     """Whether an adapter that is there is to be trained further."""
     if not reading.has(r"\bCONTINUE\b|\bMORE\b|\bfurther\b|\bRESUME TRAIN|\bagain\b"):
         return False
+    if _made_by(reading) is not None and reading.has(r"\b(?:CONTINUE|further)\b"):
+        return True
     adapters = [m for m in reading.of_kind(MODEL) if _is_adapter(reading, m)]
     return (
         bool(adapters)
         or bool(job_ids(reading))
         or reading.has(r"\bADAPTER\b|\bJOB\b|CONTINUE(?: a)? TRAIN|TRAIN it")
     )
+
+
+def _made_by(reading: Reading) -> int | None:
+    """The job that made the model of the run that a message names, where that is an adapter."""
+    ids = run_ids(reading)
+    run = run_seen(ids[0], reading.situation) if ids else None
+    seen = model_seen(run.model, reading.situation) if run else None
+    return seen.job if seen and seen.base else None
 
 
 def _is_adapter(reading: Reading, mark: Mark) -> bool:
@@ -157,9 +178,11 @@ def _of_runs(reading: Reading) -> dict[str, Any]:
 
 
 def _of_job(reading: Reading) -> dict[str, Any]:
-    """The job whose adapter is trained further."""
-    job = a_job(reading)
-    return {} if job is None else {"job": job}
+    """The job whose adapter is trained further: named, else the one that made the model of the run named."""
+    ids, made = run_ids(reading), _made_by(reading)
+    job = made if made is not None and not job_ids(reading) else a_job(reading)
+    found: dict[str, Any] = {} if job is None else {"job": job}
+    return {**found, "run": ids[0], "mode": _mode(reading)} if ids else found
 
 
 def _of_benchmark(reading: Reading) -> dict[str, Any]:
@@ -322,6 +345,10 @@ def _needs_base(reading: Reading, arguments: dict[str, Any]) -> bool:
     ):
         return False
     seen = model_seen(run.model, reading.situation)
+    if (
+        seen is not None and seen.base
+    ):  # an adapter: its base learns from its mistakes, but it may teach any
+        return bool(arguments["mode"] == "distill")
     return seen is not None and not seen.trainable
 
 
@@ -427,9 +454,11 @@ def logs(reading: Reading) -> Wish | None:
 
 def status(reading: Reading) -> Wish | None:
     """How a training stands; None if that is not asked."""
-    asks = reading.has(r"\bSTATUS\b|\bHOW\b|\bSCORE\b|\bLOSS\b|\bSTEP\b|long\b")
+    asks = reading.has(_PROGRESS) or reading.has(
+        r"\b(?:STATUS|HOW|HOWMANY|SCORE|LOSS|STEP|DURATION|SOFAR|WRITTEN)\b|\b(?:over|through|complete|worked|work|ended|end|running|going|when)\b"
+    )
     subject = job_ids(reading) or reading.has(r"\bTRAIN\b|\bJOB\b|\bLORA\b|\bGRPO\b|\bLOSS\b")
-    bare = reading.has(r"^(?:SHOW |a |please )*JOB (?:# )?\d+(?: [.?!])*$")
+    bare = reading.has(r"^(?:SHOW |a |please )*JOB (?:# )?\d+(?: (?:please|[.?!]))*$")
     alone = (
         asks and not run_ids(reading) and not reading.has(r"RUN|BENCHMARK|@") and _only_job(reading)
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from benchgen.agent.rules import training
-from benchgen.agent.rules.creating import described, limited, named
+from benchgen.agent.rules import planned, training
+from benchgen.agent.rules.creating import described, levels, limited, named
 from benchgen.agent.rules.marks import FILE, HUB, MODEL, QUOTE
 from benchgen.agent.rules.numbers import WORDS, fold, sequence
 from benchgen.agent.rules.reading import Reading
-from benchgen.agent.rules.references import made_model, model_arguments, run_ids
+from benchgen.agent.rules.references import job_ids, made_model, model_arguments, run_ids
 from benchgen.agent.rules.settings import settings
 from benchgen.agent.situation import Waiting, Wish
 
@@ -123,18 +123,6 @@ def leave(reading: Reading) -> Wish | None:
     return Wish("leave_draft", {"benchmark": draft} if draft is not None else {})
 
 
-def more_wanted(reading: Reading) -> Wish | None:
-    """More of the batch that waits, in other words than the one the gate knows."""
-    waiting = last_of(reading, "batch")
-    short = reading.has(
-        r"^(?:(?:please|you|then|a|,|and) )*CONTINUE(?: (?:please|a|with|it|QUESTION|[.!,]))*$"
-    )
-    if waiting is None or not short:
-        return None
-    told: dict[str, Any] = {k: waiting.told[k] for k in ("written", "total") if k in waiting.told}
-    return Wish("continue_batch", told)
-
-
 # ---------------------------------------------------------------------------------------- plan
 
 
@@ -166,17 +154,17 @@ def revised_plan(reading: Reading) -> Wish | None:
 
 
 def asked_of_plan(reading: Reading) -> Wish | None:
-    """`launch`, or a question how long it takes, about the plan that waits: it is given up; None of anything else."""
-    if last_of(reading, "plan", "merge") is None or run_ids(reading) or reading.of_kind(MODEL):
+    """`launch`, or a question about the plan that waits: it is given up, and answers; None of anything else."""
+    waiting = last_of(reading, "plan", "merge")
+    if waiting is None or run_ids(reading) or reading.of_kind(MODEL):
         return None
     if reading.has(
         r"^(?:(?:and|you|please|then|let) )*(?:EVAL|RERUN)(?: (?:it|you|a|please|TRAIN|PLAN|JOB|!|\.))*$"
     ):
         return cancelled(reading)
-    about = reading.has(
-        r"^(?:and )?(?:HOW long|HOW much (?:time|memory)|WHEN)\b.*\b(?:it|TRAIN|PLAN|MERGE)\b"
-    )
-    return cancelled(reading) if about else None
+    if _changes(reading) and not _is_question(reading):
+        return None
+    return planned.asked(reading, waiting)
 
 
 def _is_question(reading: Reading) -> bool:
@@ -190,6 +178,7 @@ def _is_new_plan(reading: Reading) -> bool:
     """Whether another training is asked for rather than this one changed."""
     if reading.has(
         r"^(?:\S+ ){0,3}PLAN (?:\S+ ){0,2}?(?:GRPO|LORA|from RUN)|^(?:\S+ ){0,2}MERGE\b"
+        r"|^(?:\S+ ){0,2}CONTINUE (?:a )*(?:JOB|ADAPTER|TRAIN|@model)"
     ):
         return True
     fresh = reading.has(r"^(?:\S+ ){0,3}(?:PLAN|TRAIN|LORA|GRPO)\b") and not reading.has(
@@ -255,20 +244,44 @@ def _merge_changes(reading: Reading) -> dict[str, Any]:
 
 
 def cancelled(reading: Reading) -> Wish:
-    """Nothing else is asked while a plan waits: it is given up."""
+    """Nothing else is asked while a plan waits: it is given up; a question is one about it."""
     waiting = last_of(reading, "plan", "merge")
-    return Wish("cancel_plan", {"plan": waiting.label} if waiting else {})
+    if waiting is None:
+        return Wish("cancel_plan")
+    about = planned.topics_of(reading) or ["short"] if planned.asks(reading) else []
+    return Wish("cancel_plan", {"plan": waiting.label, **({"about": about} if about else {})})
 
 
 # ------------------------------------------------------------------------------------- preview
 
 _QUESTIONS = r"(?:QUESTION|q)(?: (?:#|number|no|nr|num|\.|s|:))* (\d+)((?: (?:(?:,|and) )+\d+(?! QUESTION))*)"
+_KEPT = {"keep": True}
+"""Of a question that is spoken of and stays."""
+_STAYS = re.compile(
+    r"^ ?(?:(?:is|are|looks?|seems?|s|'|’) )+(?:fine|good|great|perfect|ok|you|correct|right|nice|IMPROVED)(?: ?$| ?[,.;!])"
+)
 _ANSWER_CHARS = 60
 """A longer text for a question is its prompt, not its answer."""
 _SAID = re.compile(
-    r"^(?: (?:'|’|s|is|a|one|FAILURES|:|,|it's|it|-|>))*? (?:should be|must be|into|to|is|be|=|:|->|- >|it's) (?!FAILURES|a\b|MORE|HARD|EASY|ALL|not\b|of\b|about|ABOUT|it\b|it's)(\S.*)"
+    r"^(?: (?:'|’|s|is|a|one|FAILURES|:|,|it's|it|-|>))*? (?:should be|must be|into|to|is|be|=|:|->|- >|it's) (?!FAILURES|LOW|FAIL|MIXUP|a\b|MORE|HARD|EASY|ALL|not\b|of\b|about|ABOUT|it\b|it's|too\b|so\b|very\b|really\b|quite\b|kind\b|rubbish|garbage|nonsense|boring|unclear|ambiguous|silly|pointless|useless|unfair|misleading|outdated|trivial|duplicate|repeated|vague|fine\b|good\b|ok\b)(\S.*)"
 )
 _ACTIONS = re.compile(r"\b(?:DELETE|REPLACE|ANSWER|CHANGE|QUESTION \d|RENAME|NAME|MAKE)\b")
+
+
+def asked_of_preview(reading: Reading) -> Wish | None:
+    """One question of the preview that waits, to be seen whole; None if none is asked about."""
+    waiting = last_of(reading, "preview")
+    found = [int(match[1]) for match in reading.all(_QUESTIONS)]
+    if waiting is None or len(found) != 1 or run_ids(reading) or job_ids(reading):
+        return None
+    asks = reading.has(
+        r"^(?:(?:and|but|you|please|,|a) )*(?:WHAT|WHY|HOW|SHOW|EXPLAIN|TELL|is|are|does|which)\b|\? ?$"
+    )
+    if not asks or reading.has(
+        r"\b(?:DELETE|REPLACE|CHANGE|MAKE|RENAME|CREATE|HARD|EASY)\b|\bshould be\b|\bmust be\b|\binto\b|->"
+    ):
+        return None
+    return Wish("explain", {"preview": waiting.label, "q": found[0]})
 
 
 def revised_preview(reading: Reading) -> Wish | None:
@@ -277,7 +290,7 @@ def revised_preview(reading: Reading) -> Wish | None:
     if waiting is None or reading.has(r"^(?:WHAT|HOW|WHY|HOWMANY|are|is|does|do)\b"):
         return None
     edits = _edits(reading)
-    if not edits and _is_new_benchmark(reading):
+    if not edits and (_is_new_benchmark(reading) or _of_others(reading)):
         return None
     spans = [m.span() for m in reading.all(_QUESTIONS)]
     rest = reading.without(*spans) if spans else reading
@@ -288,8 +301,12 @@ def revised_preview(reading: Reading) -> Wish | None:
     )
     if not edits and not changed:
         return None
-    if not edits and not reading.has(
-        r"\b(?:MAKE|CHANGE|RENAME|NAME|REPLACE|MORE|CONTINUE|only|instead|WANT|with|EASY|HARD|into|LANG_\w+|CREATE|OPTION|SAME|DELETE|IMPORT|fewer|less|but|QUESTION)\b"
+    if (
+        not edits
+        and not _whole(reading)
+        and not reading.has(
+            r"\b(?:MAKE|CHANGE|RENAME|NAME|REPLACE|MORE|CONTINUE|only|instead|WANT|with|EASY|HARD|into|LANG_\w+|CREATE|OPTION|SAME|DELETE|IMPORT|fewer|less|but|QUESTION)\b"
+        )
     ):
         return None
     if refused := limited(changed):
@@ -300,6 +317,27 @@ def revised_preview(reading: Reading) -> Wish | None:
     if edits:
         given["edits"] = edits
     return Wish("revise_preview", given)
+
+
+def _whole(reading: Reading) -> bool:
+    """Whether the message is a number of questions and nothing else: `15 please`, `half as many`."""
+    number = (
+        r"^(?:(?:please|you|just|only|a|it|but) )*\d{1,4}(?: (?:please|QUESTION|instead|it|!|\.))*$"
+    )
+    return reading.has(number) or any(reading.has(_times(words)) for words, _ in _FACTORS)
+
+
+def _times(words: str) -> str:
+    """Half as many, twice the questions, double it."""
+    return rf"\b{words}(?: (?:a|as|many|of|number|it|QUESTION|BENCHMARK))+(?= ?(?:$|please|[,.!]))"
+
+
+def _of_others(reading: Reading) -> bool:
+    """Whether the message asks for something to be done with other records than what waits: a run, a job, a model."""
+    if run_ids(reading) or job_ids(reading):
+        return True
+    verbs = "EVAL|RERUN|TRAIN|LORA|GRPO|DISTILL|MERGE|PLAN|COMPARE|PUBLISH|STATUS|LOGS|RESUME"
+    return bool(reading.of_kind(MODEL, HUB)) and reading.has(rf"\b(?:{verbs})\b")
 
 
 def created_and(reading: Reading) -> Wish | None:
@@ -337,6 +375,10 @@ def _spec_changes(reading: Reading) -> dict[str, Any]:
     waiting = last_of(reading, "preview")
     if reading.has(r"\d (?:of )?ROW\b"):
         found.pop("n", None)
+    for words, factor in _FACTORS:
+        if waiting and isinstance(waiting.told.get("n"), int) and reading.has(_times(words)):
+            found["n"] = max(1, int(waiting.told["n"] * factor))
+            return found
     number = found.get("n")
     if (
         number is not None
@@ -362,10 +404,12 @@ def _edits(reading: Reading) -> list[dict[str, Any]]:
         change = _change(reading, before, after, match.end(), end)
         found.append(([int(match[1]), *map(int, re.findall(r"\d+", match[2]))], change))
     changes = [change for _, change in found]
+    told = [change for change in changes if change and change != _KEPT]
     edits = []
     for at, (numbers, change) in enumerate(found):
-        shared = change or next((c for c in [*changes[at + 1 :], *reversed(changes[:at])] if c), {})
-        edits += [{"q": number, **shared} for number in numbers if shared]
+        near = [*changes[at + 1 :], *reversed(changes[:at])]
+        shared = change or next((c for c in near if c in told), {})
+        edits += [{"q": number, **shared} for number in numbers if shared and shared != _KEPT]
     return edits
 
 
@@ -375,6 +419,8 @@ def _change(reading: Reading, before: str, after: str, start: int, end: int) -> 
         asked = re.search(r"(?:into|to|:) (@quote\d+)(?=.* ANSWER)", after)
         return {**({"prompt": reading.marks[asked[1]].value} if asked else {}), "answer": answer}
     near = before.rsplit(",", 1)[-1]
+    if _STAYS.search(after) or re.search(r"(?<!not )\bKEEP(?: (?:a|it))* $", near):
+        return _KEPT
     if re.search(r"\bDELETE\b|not (?:\S+ )?KEEP|without", near) or re.search(
         r"^ ?(?:\S+ ){0,3}?(?:DELETE|out\b)", after
     ):
@@ -383,8 +429,8 @@ def _change(reading: Reading, before: str, after: str, start: int, end: int) -> 
         if quote := re.search(r"(?:with|by|into|:) (@quote\d+)", after):
             return {"prompt": reading.marks[quote[1]].value}
         return {"replace": True}
-    if re.search(r"\b(?:HARD|EASY)\b", near + after):
-        return {"change": "harder" if "HARD" in near + after else "easier"}
+    if wanted := levels(near + after, reading.language):
+        return {"change": "harder" if "hard" in wanted else "easier"}
     if quote := re.search(r"(?:into|to|:|with|be|is) (@quote\d+)", after):
         value = str(reading.marks[quote[1]].value)
         return {"prompt" if value.endswith("?") or len(value) > _ANSWER_CHARS else "answer": value}

@@ -13,9 +13,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from benchgen.agent import wording
 from benchgen.agent.reply import Outcome
-from benchgen.agent.situation import Situation, Waiting
-from benchgen.agent.tools import changing, looking, running, seeing, training, writing
+from benchgen.agent.situation import Situation, Waiting, Wish
+from benchgen.agent.tools import (
+    changing,
+    figures,
+    looking,
+    planned,
+    running,
+    seeing,
+    training,
+    writing,
+)
 from benchgen.agent.tools.desk import Desk, number, waiting_for
 from benchgen.agent.turn import Turn
 from benchgen.workspace import Workspace
@@ -110,7 +120,11 @@ class Tools:
         **changes: Any,
     ) -> Outcome:
         """The waiting preview with some questions changed, or written again with other wishes; nothing is created."""
+        label = changes.pop("batch", None)
+        batch = None if label is None else waiting_for(situation, str(label), "batch")
         waiting = waiting_for(situation, preview, "preview")
+        if batch is not None:
+            return changing.so_far(self._desk, batch, number(changes.get("n")))
         return changing.revise(self._desk, turn, waiting, edits, _wishes(changes))
 
     # ------------------------------------------------------------------------------------- runs
@@ -172,9 +186,10 @@ class Tools:
         """Go on with a run that failed or was interrupted, without asking anything twice."""
         return running.resume(self._desk, run, job)
 
-    def run_status(self, run: int | None = None) -> Outcome:
-        """State and progress of a run, its score with the breakdown once finished; without one, all under way."""
-        return looking.status(self._desk, run)
+    def run_status(self, run: int | None = None, write: int | None = None) -> Outcome:
+        """State and progress of a run, its score with the breakdown once finished; or how many questions of a
+        writing are written; without either, all that is under way."""
+        return looking.status(self._desk, run, write)
 
     def compare_runs(
         self,
@@ -182,11 +197,13 @@ class Tools:
         run: int | None = None,
         models: Sequence[str] | None = None,
         benchmark: int | None = None,
+        roles: Mapping[str, int] | None = None,
     ) -> Outcome:
         """Scores of finished runs of one benchmark side by side, with intervals, tests and links."""
-        return looking.compare(
+        found = looking.compare(
             self._desk, runs or ([run] if run is not None else None), models, benchmark
         )
+        return looking.with_roles(found, roles or {})
 
     def show_dataset(
         self,
@@ -202,6 +219,24 @@ class Tools:
     def explain_low_score(self, run: int | None = None) -> Outcome:
         """What a run's replies show about its score: statuses first, knowledge last."""
         return looking.explain_low(self._desk, run)
+
+    def explain(  # noqa: PLR0913 - each is a word of the person's request
+        self,
+        situation: Situation,
+        topic: str = "",
+        percent: float | None = None,
+        run: int | None = None,
+        n: int | None = None,
+        n_options: int | None = None,
+        preview: str | None = None,
+        q: int | None = None,
+    ) -> Outcome:
+        """What a word means; how much a figure says, of a run where it is one's; or one question of a preview."""
+        if preview is not None and q is not None:
+            return changing.shown(self._desk, waiting_for(situation, preview, "preview"), q)
+        if topic == figures.TOPIC and (percent is not None or run is not None):
+            return figures.explained(self._desk, situation, percent, run, n, n_options)
+        return wording.said(Wish("explain", {"topic": topic}), situation)
 
     # -------------------------------------------------------------------------------- trainings
 
@@ -279,6 +314,10 @@ class Tools:
     def cancel_plan(self, waiting: Waiting, answer: str) -> None:
         """The plan's or merge's record cancelled; one that was decided before stays as it is."""
         training.cancel(self._desk, waiting, answer)
+
+    def about_plan(self, waiting: Waiting, topics: Sequence[str]) -> str:
+        """What a plan or merge said of these topics; empty where it has no record."""
+        return planned.about(self._desk, waiting, topics)
 
     def confirm_create(self, waiting: Waiting) -> Outcome:
         """The benchmark exactly as previewed, a draft, and the three things that can be next."""

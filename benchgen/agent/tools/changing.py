@@ -11,7 +11,7 @@ from benchgen.agent.situation import Waiting
 from benchgen.agent.tools import drafts, words, writing
 from benchgen.agent.tools.desk import Desk, asking, wrong
 from benchgen.agent.turn import Turn
-from benchgen.author.drafts import BY_MODEL, spec_of, write_draft
+from benchgen.author.drafts import BY_MODEL, assignment, spec_of, write_draft
 from benchgen.author.write import Draft, balance, report_of
 from benchgen.errors import DataError, InputError, StateError
 from benchgen.records.editing import changed, check_name
@@ -49,7 +49,11 @@ def revise(
     anew = {key: value for key, value in changes.items() if key != "name"}
     grown = anew.pop("n", None) if set(anew) == {"n"} else None
     if anew:
-        return _anew(desk, turn, kept, {**anew, **renamed}, waiting)
+        found = _anew(desk, turn, kept, {**anew, **renamed}, waiting)
+        if not edits:
+            return found
+        note = "All of it is written again, so changes of single questions were not made: say them of these."
+        return dataclasses.replace(found, text=words.paragraphs(note, found.text))
     try:
         draft = _edited(desk, kept.draft, edits)
         if grown is not None:
@@ -188,7 +192,7 @@ def _more(desk: Desk, draft: Draft, there: Sequence[Question], count: int) -> li
     if not author or author == "file":
         raise StateError("no author here can write more of these", got=author or "an import")
     keys = frozenset(q.key for q in there) | taken(desk.ws.place)
-    spec = spec_of(draft.config)
+    spec = writing.with_functions(desk, spec_of(draft.config))
     spec = dataclasses.replace(spec, exclude=[], mix={}, categories={}, seed=spec.seed + len(there))
     if author in BY_MODEL:
         spec = dataclasses.replace(spec, count=count + SPARE)
@@ -214,3 +218,53 @@ def _done(draft: Draft, edits: Sequence[Mapping[str, Any]]) -> str:
                 f"Question {number} is now: {words.line(question.prompt)} Right: {words.line(question.target_text)}."
             )
     return "\n".join(lines[:10])
+
+
+# ---- looked at, not changed --------------------------------------------------------------------------
+
+
+def shown(desk: Desk, waiting: Waiting | None, number: int) -> Outcome:
+    """One question of the preview that waits, whole, with what makes its answer right."""
+    if waiting is None:
+        return asking("No preview waits. Describe the benchmark first.", ["preview"])
+    kept = drafts.read(desk.ws, str(waiting.told.get("draft") or waiting.label))
+    questions = kept.draft.questions
+    if not 1 <= number <= len(questions):
+        text = f"The preview has no question {number}: say a number from 1 to {len(questions)}."
+        return wrong("no such question", text, preview=waiting.label, q=number)
+    question = questions[number - 1]
+    options = [
+        f"- {letter}: {words.line(option, 300)}"
+        for letter, option in zip(LETTERS, question.choices, strict=False)
+    ]
+    why = f"Because: {words.line(question.rationale, 600)}" if question.rationale else ""
+    text = words.paragraphs(
+        f"Question {number} of {len(questions)}: {words.line(question.prompt, 1000)}",
+        "\n".join(options),
+        f"Right: {words.line(question.target_text, 300)}. {why}".strip(),
+        f"Nothing is created yet. Next: `Create it`, or what is to be changed, such as `replace question {number}`.",
+    )
+    return Outcome(text, {"preview": waiting.label, "q": number, "answer": question.target_text})
+
+
+def so_far(desk: Desk, batch: Waiting, most: int | None = None) -> Outcome:
+    """A preview of the questions that are written, where no more are wanted; the writing can still go on."""
+    write = desk.ws.get_write(int(batch.told["write"]))
+    if write.row.state == "finished":
+        draft = write.draft()
+    else:
+        draft = assignment(write.spec).draft(write.written(), [])
+    if most is not None and 0 < most < len(draft.questions):
+        draft = _again(draft, draft.questions[:most])
+    count = len(draft.questions)
+    if not count:
+        text = "Nothing is written yet, so there is nothing to show. Next: `continue` writes on."
+        return wrong("nothing written", text, batch=batch.label, n=0)
+    asked = {**dict(batch.told.get("asked") or {}), "n": count}
+    found = writing.preview(desk, draft, asked, write.row.wanted)
+    note = (
+        f"These are {count} of the questions that are written, not seen by a second look yet. "
+        f"`continue` still writes the others, up to {write.row.wanted}."
+    )
+    told = {**found.arguments, "batch": batch.label}
+    return dataclasses.replace(found, text=words.paragraphs(note, found.text), arguments=told)

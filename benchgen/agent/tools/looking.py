@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from benchgen.agent.reply import Outcome
@@ -30,8 +31,10 @@ FORM = {
 """Statuses that are no wrong answer of a model that answered."""
 
 
-def status(desk: Desk, run: int | None) -> Outcome:
-    """A run's state: the score with its breakdown, or how far it is, or why it failed; without one, all under way."""
+def status(desk: Desk, run: int | None, write: int | None = None) -> Outcome:
+    """A run's state: the score with its breakdown, or how far it is, or why it failed; a writing's; all under way."""
+    if run is None and write is not None:
+        return _writing(desk, write)
     if run is None:
         return _all_under_way(desk)
     found = desk.ws.get_run(run)
@@ -84,6 +87,29 @@ def _finished(run: Run) -> Outcome:
         "by_category": {name: one["asked"] for name, one in figures["by_category"].items()},
     }
     return Outcome(text, told, links=(run.link,))
+
+
+def _writing(desk: Desk, write: int) -> Outcome:
+    """How many questions of a writing there are, and what writes the others."""
+    found = desk.ws.get_write(write)
+    told = found.status()
+    written, total = told["written"], told["wanted"]
+    name = words.name(found.spec.name)
+    numbers = {"write": found.id, "state": told["state"], "written": written, "total": total}
+    head = f"{written} of {total} questions of {name} are written and kept, {total - written} are left."
+    if told["benchmark"] is not None:
+        text = f"{head} They are benchmark {told['benchmark']}."
+        return Outcome(text, {**numbers, "benchmark": told["benchmark"]})
+    if told["state"] == "finished":
+        return Outcome(f"{head} Nothing is created before `Create it` to their preview.", numbers)
+    if told["state"] == "writing":
+        return Outcome(f"{head} They are being written now. Next: ask again at any time.", numbers)
+    text = (
+        f"{head} Nothing is created yet. Next: `continue` writes on, and `{written} are enough` shows what there is."
+        if written
+        else f"{head} Next: `continue` writes on."
+    )
+    return Outcome(text, numbers)
 
 
 def _all_under_way(desk: Desk) -> Outcome:
@@ -172,6 +198,14 @@ def compare(
     return Outcome(
         text, {**told, "benchmark": benches[0], "scores": scores, "links": True}, links=links
     )
+
+
+def with_roles(found: Outcome, roles: Mapping[str, int]) -> Outcome:
+    """The outcome, with which run was taken for the teacher, the baseline, the trained one."""
+    if not roles:
+        return found
+    taken = ", ".join(f"{words.name(role)}: run {run}" for role, run in roles.items())
+    return replace(found, text=words.paragraphs(f"Taken as {taken}.", found.text))
 
 
 def _row(run: Run) -> tuple[Any, ...]:

@@ -70,7 +70,10 @@ def plan(desk: Desk, situation: Situation, asked: Mapping[str, Any]) -> Outcome:
     ready = check(desk, situation, told)
     if isinstance(ready, Outcome):
         return ready
-    return _planned(desk, job_type, ready, told)
+    found = _planned(desk, job_type, ready, told)
+    named = told.get("base_model") or found.waiting is None
+    note = "" if named else _base_taken(desk, job_type, ready)
+    return dataclasses.replace(found, text=words.paragraphs(note, found.text)) if note else found
 
 
 def _guessed(told: Mapping[str, Any]) -> str | None:
@@ -109,10 +112,14 @@ def _from_run(desk: Desk, situation: Situation, told: Mapping[str, Any]) -> Read
     empty = _nothing_to_learn(found, mode)
     if empty is not None:
         return empty
-    name = base or _own_base(desk, found)
+    if told.get("job_type") == "continue":  # the adapter that goes on is the one that learns
+        return {"run": runs if len(runs) > 1 else runs[0], "mode": mode}
+    own = None if mode == "distill" and _is_adapter(found) else _own_base(desk, found)
+    name = base or own
     if name is None:
         model = words.listed(dict.fromkeys(run.model.row.name for run in found))
-        text = f"{model} has no weights here, so which model is to learn from it? Reply with a number, or name another."
+        teaches = "may teach any model" if _is_adapter(found) else "has no weights here"
+        text = f"{model} {teaches}, so which model is to learn from it? Reply with a number, or name another."
         return _ask_base(text, situation, about)
     return {"run": runs if len(runs) > 1 else runs[0], "mode": mode, "base_model": name}
 
@@ -146,6 +153,26 @@ def _own_base(desk: Desk, runs: Sequence[Run]) -> str | None:
         return None
     base = catalogue.base_of(desk.ws.store, next(iter(rows.values())))
     return str(base.name) if base.kind in catalogue.TRAINABLE else None
+
+
+def _is_adapter(runs: Sequence[Run]) -> bool:
+    """Whether the runs are all of adapters."""
+    return all(run.model.row.kind == "adapter" for run in runs)
+
+
+def _base_taken(desk: Desk, job_type: str, ready: Mapping[str, Any]) -> str:
+    """Which base is taken where the run's own model is an adapter, and how that itself is trained; else nothing."""
+    run = ready.get("run")
+    if job_type != "from-run" or not isinstance(run, int):
+        return ""
+    row = desk.ws.get_run(run).model.row
+    if row.kind != "adapter":
+        return ""
+    return (
+        f"Run {run} is of {words.name(row.name)}, the adapter of job {row.job_id}: base_model is what it stands on, "
+        f"{words.name(ready['base_model'])}, which is trained anew. To train the adapter itself further: "
+        f"`continue job {row.job_id} on the {ready['mode']} of run {run}`."
+    )
 
 
 def _ask_missing(missing: list[str], situation: Situation, about: Mapping[str, Any]) -> Outcome:
@@ -356,7 +383,7 @@ def shown(record: PlanRecord, asked: Mapping[str, Any]) -> Outcome:
     if "adapter" in plan.base:
         adapter = plan.base["adapter"]
         rows.append(("adapter", f"{adapter['name']} of job {adapter['job']}"))
-    rows += [("dataset", _data_words(plan)), ("device", _device_words(plan))]
+    rows += [("dataset", data_words(plan)), ("device", device_words(plan))]
     rows += [(key, value) for key, value in sorted(plan.hyperparameters.items())]
     rows += [(f"estimated {key}", f"{e.words} ({e.basis})") for key, e in plan.estimates.items()]
     text = words.paragraphs(
@@ -408,7 +435,8 @@ def _source(plan: Plan) -> str:
     return Path(source).name if source.startswith("/") else source
 
 
-def _data_words(plan: Plan) -> str:
+def data_words(plan: Plan) -> str:
+    """What a plan trains on, and how much of it, in words."""
     data = plan.dataset
     number = words.plural(int(data["rows"]), "row")
     if plan.job_type == "grpo":
@@ -424,7 +452,8 @@ def _data_words(plan: Plan) -> str:
     return f"{data['source']}, mode {data['mode']}: {what}"
 
 
-def _device_words(plan: Plan) -> str:
+def device_words(plan: Plan) -> str:
+    """Where a plan would run, in words."""
     device = plan.device
     if device["kind"] == "cuda":
         return f"GPU available: {device['name']}, {device['dtype']}, trainer {device['trainer']}"
@@ -511,7 +540,7 @@ def _merge_shown(record: PlanRecord, about: Mapping[str, Any]) -> Outcome:
         ("adapter", f"{adapter['name']} of job {adapter['job']}"),
         ("base_model", plan.base_model),
         ("name", plan.name),
-        ("device", _device_words(plan)),
+        ("device", device_words(plan)),
         *sorted(plan.hyperparameters.items()),
         *((f"estimated {key}", f"{e.words} ({e.basis})") for key, e in plan.estimates.items()),
     ]

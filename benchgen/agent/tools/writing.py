@@ -164,6 +164,16 @@ def _functions(desk: Desk) -> str:
     return str(file)
 
 
+def with_functions(desk: Desk, spec: BenchmarkConfig) -> BenchmarkConfig:
+    """The config of an earlier benchmark, with the workspace's functions where those it names are not there."""
+    named = Path(spec.author.tools or "")
+    if spec.kind != "tool" or (named.is_absolute() and named.is_file()):
+        return spec
+    return dataclasses.replace(
+        spec, author=dataclasses.replace(spec.author, tools=_functions(desk))
+    )
+
+
 def _sibling(desk: Desk, turn: Turn, asked: Mapping[str, Any]) -> Outcome:
     """New questions of the same make as a benchmark's, none of them in any benchmark here."""
     bench = desk.ws.benchmark(asked["based_on"])
@@ -179,7 +189,7 @@ def _sibling(desk: Desk, turn: Turn, asked: Mapping[str, Any]) -> Outcome:
             "or import a second file."
         )
         return Outcome(text, told)
-    spec = spec_of(made_from)
+    spec = with_functions(desk, spec_of(made_from))
     rows = desk.ws.benchmarks().height
     spec = dataclasses.replace(
         spec,
