@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo lab test check lint types quick soak clean
+.PHONY: help setup demo lab docs test check lint types quick soak clean
 
 LOCK ?= cpu
 VENV := .venv
@@ -23,6 +23,9 @@ demo: $(STAMP) ## the whole loop: measure, train, measure again, report
 
 lab: $(STAMP) ## open the notebooks in JupyterLab
 	@$(BIN)/jupyter lab notebooks/01_quickstart.ipynb
+
+docs: $(STAMP) ## the documentation as a site in build/docs/html, strictly, without a network
+	@$(BIN)/python docs/build.py
 
 test: $(STAMP) ## every test, and every notebook executed in its short form
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --nbmake --nbmake-timeout=600
