@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from benchgen import __version__, config
 from benchgen.errors import BenchgenError, ConfigError, InputError
 from benchgen.types import plain_line
-from benchgen.verbs import Verb, asking, chatting, help_text, making, training
+from benchgen.verbs import Verb, asking, chatting, help_text, making, training, verifying
 from benchgen.verbs.jobs import as_job, in_one_line
 from benchgen.verbs.line import parse
 
@@ -28,7 +28,13 @@ if TYPE_CHECKING:
     from benchgen.records.trail import Trail
     from benchgen.workspace import Workspace
 
-ACTS = {**making.ACTS, **asking.ACTS, **training.ACTS, **chatting.ACTS}
+ACTS = {
+    **making.ACTS,
+    **asking.ACTS,
+    **training.ACTS,
+    **chatting.ACTS,
+    **verifying.ACTS,
+}
 """{verb: what it does}."""
 INTERRUPTED = 130
 
@@ -72,12 +78,12 @@ def _do(argv: list[str]) -> int:
         return _sweep(verb, overrides, argv)
     # composed first, so that bad config is refused before any folder is made
     cfg = config.load(f"verb={verb.name}", *overrides)
-    if cfg.dry or not verb.makes:
-        with in_one_line():
-            _show(verb, cfg)
-    else:
+    if verb.makes and not cfg.dry:
         as_job(verb, overrides, _show)
-    return 0
+        return 0
+    with in_one_line():
+        told = _show(verb, cfg)
+    return 0 if verb.name != "verify" or told["ok"] else 1
 
 
 def _sweep(verb: Verb, overrides: list[str], argv: list[str]) -> int:

@@ -8,14 +8,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from benchgen.config import HardwareConfig, LoopConfig, RecipeConfig, TrackerConfig
 from benchgen.errors import ConfigError
 from benchgen.plan.gate import says_yes
 from benchgen.records import Benchmark, Job, PlanRecord, Run
-from benchgen.types import Record
+from benchgen.store import now
+from benchgen.sweeps.folder import commit_of_code
+from benchgen.types import Record, sha256
+from benchgen.verifying.experiment import Experiment, difference
 from benchgen.workspace import Workspace
 
 
@@ -117,10 +120,10 @@ def run_loop(
     ask("trained_held_out", held_out, trained)
     with clock.stage("compare and report"):
         page = ws.report(list(runs.values()), title=path.title or path.name, seconds=clock.seconds)
-    return LoopResult(
+    result = LoopResult(
         runs={name: run.id for name, run in runs.items()},
-        same=difference(ws, runs["base"], runs["trained"]),
-        held_out=difference(ws, runs["base_held_out"], runs["trained_held_out"]),
+        same=difference(runs["base"], runs["trained"]),
+        held_out=difference(runs["base_held_out"], runs["trained_held_out"]),
         scores={
             "same": score_rows(ws, [runs["reference"], runs["base"], runs["trained"]]),
             "held_out": score_rows(ws, [runs["base_held_out"], runs["trained_held_out"]]),
@@ -128,6 +131,27 @@ def run_loop(
         seconds=clock.seconds,
         report=str(page),
     )
+    remember(ws, path, settings, job, result)
+    return result
+
+
+def remember(
+    ws: Workspace, path: LoopConfig, settings: Settings, job: Job, result: LoopResult
+) -> None:
+    """Keep beside the report what was told and found: `benchgen verify experiment=…` looks at it again."""
+    told = {"loop": asdict(path), **asdict(settings)}
+    Experiment(
+        name=path.name,
+        config=told,
+        config_sha256=sha256(told),
+        runs=result.runs,
+        plan=job.row.plan_id,
+        job=job.id,
+        same=result.same,
+        held_out=result.held_out,
+        finished=now(),
+        commit=commit_of_code(),
+    ).write(ws.place)
 
 
 def published(bench: Benchmark) -> Benchmark:
@@ -139,22 +163,6 @@ def landed(job: Job) -> str:
     """Catalogue name of the model that a finished job made."""
     assert job.model is not None  # a finished job has one: both are set in one transaction
     return str(job.model.row.name)
-
-
-def difference(ws: Workspace, base: Run, trained: Run) -> dict[str, Any]:
-    """{"base", "trained", "delta", "ci", …}: scores, and the paired difference with its interval."""
-    pair = ws.compare([base, trained], baseline=base).pairs[0].result
-    return {
-        "base": base.score,
-        "trained": trained.score,
-        "delta": pair.delta,
-        "ci": list(pair.ci),
-        "n": pair.n,
-        "wins": pair.wins,
-        "losses": pair.losses,
-        "p": pair.p,
-        "verdict": pair.verdict,
-    }
 
 
 def score_rows(ws: Workspace, runs: list[Run]) -> list[dict[str, Any]]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from benchgen.compare.paired import compare_runs
-from benchgen.compare.report import ReportView, Trained, write_report
+from benchgen.compare.report import ReportView, Trained, report_files, write_report
+from benchgen.compare.views import RunView
 from benchgen.config import GrpoConfig
 from benchgen.models import catalogue
 from benchgen.models.device import detect
@@ -28,6 +29,8 @@ LIMITS = (
     "No control benchmark on another subject was run, so forgetting was not measured.",
 )
 PACKAGES = ("benchgen", "torch", "transformers", "peft", "trl", "unsloth", "polars", "hydra-core")
+SPEC = "spec.json"
+"""Of a report: what was frozen when it was built first."""
 
 
 def build_report(
@@ -38,10 +41,29 @@ def build_report(
     What cannot be worked out again later (title, stage seconds, versions of this machine) is frozen
     in `spec.json` the first time, so that building it again gives the same bytes.
     """
-    folder = place.path / "reports" / ("runs-" + "-".join(str(r.id) for r in runs))
-    views = tuple(r.view() for r in runs)
+    folder = report_folder(place, [run.id for run in runs])
+    views = tuple(run.view() for run in runs)  # refuses changed traces before anything is written
+    spec = _spec(folder / SPEC, title or _heading(runs), seconds)
+    return write_report(_view(place, runs, views, spec), folder)
+
+
+def report_folder(place: Place, runs: Sequence[int]) -> Path:
+    """Where the report of the runs with these ids lies, or would."""
+    return place.path / "reports" / ("runs-" + "-".join(map(str, runs)))
+
+
+def rebuilt(place: Place, runs: Sequence[Run]) -> dict[str, str]:
+    """{file: text} of the report of these runs as their records give it now; nothing is written."""
+    folder = report_folder(place, [run.id for run in runs])
+    views = tuple(run.view() for run in runs)
+    return report_files(_view(place, runs, views, read_json(folder / SPEC)), folder)
+
+
+def _view(
+    place: Place, runs: Sequence[Run], views: tuple[RunView, ...], spec: Mapping[str, Any]
+) -> ReportView:
+    """All that the report says."""
     comparison = compare_runs(views)
-    spec = _spec(folder / "spec.json", title or _heading(runs), seconds)
     trainings = _trainings_of(place, runs)
     job = trainings[0] if trainings else None
     trained: dict[str, Any] = {}
@@ -59,7 +81,7 @@ def build_report(
                 for other in trainings[1:]
             ),
         }
-    view = ReportView(
+    return ReportView(
         title=spec["title"],
         runs=views,
         comparison=comparison,
@@ -69,7 +91,6 @@ def build_report(
         manifest={**spec["environment"], **_hashes(place, runs, job)},
         **trained,
     )
-    return write_report(view, folder)
 
 
 def _heading(runs: Sequence[Run]) -> str:

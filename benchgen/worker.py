@@ -22,7 +22,7 @@ from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.plan import gate
 from benchgen.records import Job, PlanRecord
 from benchgen.stages import cards, held_out, merging, publishing
-from benchgen.store import JobRow, ModelRow, PlanRow, cut_torn_line, now
+from benchgen.store import JobRow, ModelRow, PlanRow, cut_torn_line, file_sha256, now
 from benchgen.tracking import tracking
 from benchgen.train import ranks
 from benchgen.types import Plan, json_line, sha256
@@ -253,7 +253,9 @@ def land(workspace: Workspace, job: Job, plan: Plan, outcome: dict[str, Any]) ->
         job_id=job.id,
         seen=list(plan.seen),
     )
+    metrics = job.folder / "metrics.jsonl"
     outcome = {**outcome, "adapter_path": model.spec["adapter"]}
+    outcome["metrics_sha256"] = file_sha256(metrics) if metrics.exists() else ""
     if not plan.base["fingerprint"]:  # fetched by this training: what a merge has to find again
         base = catalogue.local_folder(catalogue.base_of(store, parent), workspace.path)
         outcome["base_fingerprint"] = weights_fingerprint(base) if base else ""

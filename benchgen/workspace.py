@@ -31,6 +31,7 @@ from benchgen.stages import exchange, merging, planning, publishing, rewarding, 
 from benchgen.stages.freezing import freeze
 from benchgen.store import Store
 from benchgen.sweeps.table import Sweep
+from benchgen.verifying import Verification, verify
 
 
 class Workspace:
@@ -367,6 +368,14 @@ class Workspace:
         first time.
         """
         return build_report(self.place, self._finished(runs), title, seconds)
+
+    def verify(self, what: str | Run | int | Sequence[Run | int]) -> Verification:
+        """What finished work rests on, looked at again: a line for each recorded hash, figure and version.
+
+        `what` is the name of an experiment, the runs of a report, or one run; the runs and trainings that
+        it came from are looked at too. `benchgen.rerun.rerun` repeats an experiment and compares.
+        """
+        return verify(self.place, what)
 
     def sweep(self, name: str) -> Sweep:
         """The sweep of that name, which `-m sweep=NAME` began: its table, scores, differences and report."""

@@ -345,7 +345,7 @@ def test_a_verbs_help_tells_its_own_keys_defaults_an_example_and_where_the_rest_
         assert "workspace=PATH" in told
         for key in verbs.VERB_KEYS.get(verb, "").split():
             assert key in told
-        assert ("experiment=" in told) == (verb == "loop")
+        assert ("experiment=" in told) == (verb in ("loop", "verify"))
     assert "lines         at most so many lines (default: 20)" in verbs.help_text("logs")
     assert "recipe=from_run|" not in verbs.help_text("run")
     assert "(default: smollm2_135m)" in verbs.help_text("run")

@@ -37,13 +37,15 @@ from benchgen.compare.plots import (
 )
 from benchgen.compare.views import Comparison, Pair, RunView
 from benchgen.run.metrics import outcomes, question_means
-from benchgen.types import Evaluation, Plan, Question
+from benchgen.types import Evaluation, Plan, Question, sha256
 
 QUESTION_LIMIT = 2_000  # rows of questions on a benchmark's page: all that a benchmark may have
 SENTENCES = 6  # tests told in words at the head; the table has all
 EXAMPLES = 10  # wins, and losses, that a report shows
 PARTS = ("held_out", "same", "all")  # the order of a report: the honest number first
 MARKS = {IMPROVED: "good", UNCLEAR: "mute"}
+SUMS = "SHA256SUMS"
+"""Of a report: its files and what each was when it was written."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,16 @@ def write_report(view: ReportView, folder: Path) -> Path:
 
     Links of the runs that are absolute paths become relative to `folder`.
     """
-    page = Page(
+    return write_page(_page(view, folder), folder)
+
+
+def report_files(view: ReportView, folder: Path) -> dict[str, str]:
+    """{file: text} of what `write_report` writes into that folder; nothing is written."""
+    return _files(_page(view, folder))
+
+
+def _page(view: ReportView, folder: Path) -> Page:
+    return Page(
         title=view.title,
         lines=verdict(view),
         sections=sections(view),
@@ -131,19 +142,28 @@ def write_report(view: ReportView, folder: Path) -> Path:
         tiles=_tiles(view),
         here=folder,
     )
-    return write_page(page, folder)
 
 
 def write_page(page: Page, folder: Path) -> Path:
-    """Path of the page written into `folder` as report.html, with report.md, plots/*.svg and their *.csv."""
-    files = {"report.md": to_markdown(page), "report.html": to_html(page)}
-    for plot in (plot for section in page.sections for plot in section.plots):
-        files[f"plots/{plot.name}.svg"] = plot.svg
-        files[f"plots/{plot.name}.csv"] = clean(plot.csv)
+    """Path of the page written into `folder` as report.html, with report.md, plots/*.svg and their *.csv.
+
+    Beside them SHA256SUMS, as `sha256sum -c SHA256SUMS` reads it.
+    """
+    files = _files(page)
+    told = (f"{sha256(text)}  {name}\n" for name, text in sorted(files.items()))
+    files[SUMS] = "".join(told)
     (folder / "plots").mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     return folder / "report.html"
+
+
+def _files(page: Page) -> dict[str, str]:
+    files = {"report.md": to_markdown(page), "report.html": to_html(page)}
+    for plot in (plot for section in page.sections for plot in section.plots):
+        files[f"plots/{plot.name}.svg"] = plot.svg
+        files[f"plots/{plot.name}.csv"] = clean(plot.csv)
+    return files
 
 
 def benchmark_page(view: BenchmarkView) -> str:

@@ -410,3 +410,5 @@ class Config:
     """publish with repo: only its owner sees it."""
     answer: str | None = None
     confirm: str | None = None
+    rerun: str | None = None
+    """verify: yes = repeat the experiment, and compare."""

@@ -16,7 +16,7 @@ from benchgen.types import Model as AnyModel
 PAGE = "index.html"
 KEPT = frozenset(
     ("benchmarks", "writes", "runs", "models", "plans", "jobs", "reports", "hydra", "sweeps")
-    + ("datasets", "drafts", "chats")
+    + ("datasets", "drafts", "chats", "reruns")
 )
 """Folders of a workspace that hold records, and those of Hydra's jobs."""
 ALLOWED = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,6 +35,12 @@ CHANGES_SHOWN = 50
 """Changed verdicts of a re-scoring; `output=json` has them all."""
 UNLISTED = ("owner", "created")
 """Columns of lists that a terminal leaves out; `output=json` has them."""
+CHECK_MARKS = {
+    "ok": "[green]ok[/]",
+    "differs": "[red]differs[/]",
+    "not recorded": "[yellow]not recorded[/]",
+    "missing": "[red]missing[/]",
+}
 
 
 class Screen:
@@ -135,6 +142,7 @@ class Screen:
             "doctor": self._doctor,
             "logs": self._logs,
             "sweep": self._sweep,
+            "verify": self._verify,
         }.get(verb)
         if verb == "publish" and "plan" in result:
             shown = self._plan
@@ -314,6 +322,23 @@ class Screen:
             table.add_row(mark, *(_text(check[k]) for k in ("name", "found", "wanted", "next")))
         self.out.print(table)
 
+    def _verify(self, result: Result) -> None:
+        """A line a check; at the end what differs, in words."""
+        table = _table(result["subject"], "", "of", "what", "recorded", "found", "why")
+        for check in result["checks"]:
+            mark = CHECK_MARKS[check["state"]]
+            hashes = (_digits(check[k]) for k in ("recorded", "found"))
+            table.add_row(
+                mark, *map(_text, (check["record"], check["what"], *hashes, check["why"]))
+            )
+        self.out.print(table)
+        for note in result["notes"]:
+            self.out.print(f"[yellow]note:[/] {escape(note)}")
+        if result["workspace"]:
+            self.out.print(f"Done again in: {_path(result['workspace'])}")
+        counts = ", ".join(f"{n} {state}" for state, n in result["counts"].items() if n)
+        self.out.print(counts + (": nothing differs" if result["ok"] else ""))
+
 
 class _Console(Console):
     """Leaves a reader that has gone to the command line, which ends quietly."""
@@ -362,6 +387,11 @@ def _text(value: Any, limit: int = 2000) -> str:
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     text = "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)  # no escape codes
     return escape(text if len(text) <= limit else text[:limit] + "…")
+
+
+def _digits(value: str) -> str:
+    """A sha256 by its first digits; anything else as it is."""
+    return value[:12] if re.fullmatch(r"[0-9a-f]{64}", value) else value
 
 
 def _difference(pair: Result, several: bool) -> str:

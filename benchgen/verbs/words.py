@@ -96,6 +96,12 @@ VERBS = {
             True,
         ),
         Verb(
+            "verify",
+            "experiment=solar_system [rerun=yes] | runs=[1,2] | run_id=1",
+            "is all as it was recorded: questions, traces, models, plan, report, versions",
+            False,
+        ),
+        Verb(
             "loop", "experiment=solar_system [confirm=yes]", "measure, train, measure again", True
         ),
         Verb(
@@ -150,6 +156,7 @@ KEYS = {
     "repo": "a repository of the Hugging Face hub, owner/name; HF_TOKEN is read from the environment",
     "private": "no: everybody may see it",
     "confirm": "yes: the word on the plan, given beforehand",
+    "rerun": "yes: repeat the experiment in a workspace of its own, its training with it, and compare",
     "session": "name of a chat: go on with it, or call a new one so",
     "sweep": "name of a sweep",
     "agent": "who reads the messages: rules (embedded), or llm with agent.model=M",
@@ -177,6 +184,7 @@ VERB_KEYS = {
     "rescore": "run_id program",
     "compare": "runs baseline every program",
     "report": "runs name sweep",
+    "verify": "runs run_id rerun",
     "loop": "model confirm seed limit",
     "chat": "session agent limits",
 }
@@ -187,6 +195,7 @@ VERB_GROUPS = {
     "preflight": "recipe model hardware",
     "plan": "recipe trainer hardware",
     "merge": "hardware",
+    "verify": "experiment",
     "loop": "experiment recipe trainer hardware",
     "chat": "agent",
 }
@@ -209,6 +218,7 @@ EXAMPLES = {
     "rescore": "benchgen rescore run_id=1 program=latest",
     "compare": "benchgen compare runs=1,2,3",
     "report": "benchgen report runs=1,2,3",
+    "verify": "benchgen verify experiment=solar_system",
     "loop": "benchgen loop experiment=solar_system confirm=yes",
     "chat": "benchgen chat",
 }
