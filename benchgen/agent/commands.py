@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +25,8 @@ NOUNS = {
     "stop": "stop runs or trainings",
     "delete": "delete anything",
     "unpublish": "unpublish anything",
+    "edit": "edit a benchmark",
+    "rename": "rename a benchmark",
 }
 
 
@@ -35,10 +38,14 @@ def command(action: str, record: Mapping[str, Any], situation: Situation) -> str
     if verb == "delete" and kind in KEPT:
         ends = kind == "job" and _state(situation.jobs, record["job"]) in ("", *UNDER_WAY)
         return f"benchgen stop job_id={record['job']}" if ends else LISTS.get(kind, "")
-    if verb not in ("delete", "unpublish", "edit"):
+    if verb not in ("delete", "unpublish", "edit", "rename"):
         return ""
     line = f"benchgen {verb} benchmark_id={record.get('benchmark') or 'ID'}"
-    return f"{line} question=1 change='{{target: B}}'" if verb == "edit" else line
+    if verb == "rename":
+        return f"{line} name={shlex.quote(str(record.get('name') or 'NAME')[:QUOTED_CHARS])}"
+    return (
+        f"{line} question={record.get('q') or 1} change='{{target: B}}'" if verb == "edit" else line
+    )
 
 
 def refusal(action: str, record: Mapping[str, Any], situation: Situation) -> str:

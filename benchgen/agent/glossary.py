@@ -57,6 +57,13 @@ EXPLAINED = {
     "where a price is set for the model. A plan shows its time before it starts.",
     "tokens": "I need no token and take none: name the environment variable that holds it in the model's settings, "
     "and set that before you start.",
+    "temperature and seed": "At temperature 0 a model always gives its likeliest answer, so a run can be repeated; "
+    "above it answers are drawn, and the seed says which. Next: `run benchmark 1 on MODEL, temperature 0.7, 4 repeats`.",
+    "held-out questions": "Held-out questions were never trained on, so a score on them is no matter of memory. A "
+    "benchmark can keep some apart, and a second one shares none with the first. Next: `30 new questions like "
+    "benchmark 1`.",
+    "files": "Files lie in the folder `files` of the workspace, or are named with their path: tables of questions, "
+    "documents, training rows. Next: `import FILE`.",
     "models": "A model is a base model, one behind an endpoint, an adapter or a merged one; `benchgen models` lists "
     "them. Next: `run benchmark 1 on MODEL`.",
     "publishing a model": "Taking a model to the Hugging Face hub is done with the command line, where it is planned "

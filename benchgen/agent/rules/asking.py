@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from benchgen.agent.rules.creating import LIMIT
 from benchgen.agent.rules.reading import Reading
 from benchgen.agent.rules.references import job_ids, run_ids
@@ -23,6 +25,8 @@ _SHORT = 9
 """Tokens up to which `what is a …` asks for the meaning of a word."""
 TOPICS = (
     (r"\bLETTERS\b", "options are reordered automatically"),
+    (r"\bcosts?\b|\bcredits?\b|\bprice\b|\bfree\b|\bexpensive\b", "cost"),
+    (r"\bFAILURES\b.*\bDISTILL\b|\bDISTILL MODE\b|\bMODE DISTILL\b", "modes of a run dataset"),
     (r"\bGRPO\b", "grpo"),
     (r"\bMERGE\b", "merge"),
     (r"\bDISTILL\b", "distill"),
@@ -44,10 +48,37 @@ TOPICS = (
     (r"\bSCORE\b", "score"),
     (r"\bBENCHMARK\b", "benchmark"),
     (r"\bRUN\b|\bEVAL\b", "run"),
-    (r"\bcosts?\b|\bcredits?\b|\bprice\b|\bfree\b|\bexpensive\b", "cost"),
+    (r"\bTEMPERATURE\b|\bSEED\b", "temperature and seed"),
+    (r"\bFRESH\b", "held-out questions"),
     (r"\btoken\b|\bkey\b|\bpassword\b|\bTOKEN\b", "tokens"),
     (r"\bMODEL\b", "models"),
 )
+
+
+_SORTS = (
+    ("BENCHMARK|DRAFT", "benchmarks", "benchmark"),
+    ("MODEL", "models", "models"),
+    ("RUN|EVAL", "runs", "run"),
+    ("JOB|TRAIN", "jobs", "training"),
+    ("FILE", "files", "files"),
+)
+"""(concepts of a record, its sort, the topic that it belongs to)"""
+_MANY = re.compile(
+    r"\b(?:models|benchmarks|quizzes|drafts|runs|jobs|trainings|files|which|what|all)\b",
+    re.IGNORECASE,
+)
+
+
+def listed(reading: Reading) -> Wish | None:
+    """What there is of a sort: list my runs, which models are there; None if no list is asked for."""
+    if reading.language == "en" and not _MANY.search(reading.text[:200]):
+        return None
+    before = r"^(?:(?:and|you|please|so|a|me|can|i|,) )*(?:SHOW|WHAT|which|are there)(?: (?:a|it|ALL|of|is|are|me|you|available|kinds?|there))*"
+    after = r"(?: (?:do|does|i|you|we|have|are|is|there|here|available|exist|can|in|of|a|it|workspace|catalogue|SOFAR|got|use|IMPORT|please|now|s|gibt|hay|existen|existem|tengo|ci|sono|есть|у|меня|\?|\.|!))*$"
+    for concepts, sort, topic in _SORTS:
+        if reading.has(rf"{before} (?:{concepts}){after}"):
+            return Wish("explain", {"topic": topic, "listed": sort})
+    return None
 
 
 def help_wanted(reading: Reading) -> Wish | None:

@@ -33,6 +33,7 @@ _FAMILIES: tuple[Callable[[Reading], Wish | None], ...] = (
     batches.asked,
     asking.help_wanted,
     waiting.asked_of_plan,
+    asking.listed,
     asking.how_to,
     waiting.asked_of_preview,
     waiting.revised_preview,

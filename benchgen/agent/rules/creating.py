@@ -22,16 +22,27 @@ _KINDS = (
 )
 _COUNTED = r"(?:QUESTION|MCQ|QA|NUMERIC|MATH|TOOL|KEYPOINTS|FRESH|ROW)"
 _NOUN = r"(?:BENCHMARK|QUESTION|MCQ|QA|NUMERIC|MATH|TOOL|KEYPOINTS|DRAFT)"
+_LANG = (
+    r"LANG_\w+\b(?! (?!(?:with|and|about|on|of|for|in|into|from|that|then|a|or|at|to|so|but|only|language|version|it|you|please)\b)"
+    r"[a-z\u0400-\u04ff])"
+)
+"""A language that is asked for; before another word it belongs to the topic: french revolution."""
 _STOP = (
     rf"(?= ?(?:[,.;:?!()\n]|$)| (?:with|into|in|from|that|which|where|using|and|of|for|a) (?:(?:a|about|of|exactly|at|LIMIT|all|it|only|ALL) )*"
-    rf"(?:\d|@|{_NOUN}|OPTION|LANG|NAME|HARD|EASY|MEDIUM|MIXED|GROUPS|ANSWER|correct|exactly|level|style|format|it\b)"
-    rf"| (?:NAME|please|LANG_\w+|then|PUBLISH|GROUPS|EASY|HARD|MEDIUM|MIXED|it ABOUTED|MAKE|CREATE)\b| {_NOUN}| \d+ (?:\S+ )?(?:{_NOUN}|OPTION)| each\b| in LANG)"
+    rf"(?:\d|@|{_NOUN}|OPTION|{_LANG}|NAME|HARD|EASY|MEDIUM|MIXED|GROUPS|ANSWER|correct|exactly|level|style|format|it\b)"
+    rf"| (?:NAME|please|{_LANG}|then|PUBLISH|GROUPS|EASY|HARD|MEDIUM|MIXED|it ABOUTED|MAKE|CREATE)\b| {_NOUN}| \d+ (?:\S+ )?(?:{_NOUN}|OPTION)| each\b| in {_LANG})"
 )
 _FILLER = re.compile(
     r"^(?:the|a|an|der|die|das|el|la|los|las|les|le|l'|o|os|il|i|gli|and|or|like|e\.g\.|mostly|mainly|only|just|please|the|some|basically|all|of|about|on|to|a|an|uh|um|well|ones?|all about|topic|subject|theme|is|:|-)\s+"
     r"|\s+(?:mostly|mainly|only|please|pls|plz|basically|and such|etc|in general|stuff|or so|too|instead|each|ones|thanks|again|for me|right now)$",
     re.IGNORECASE,
 )
+
+
+_AFTER_NAME = re.compile(
+    r"(?:\s+(?:instead|please|pls|now|then|too|rather|thanks|bitte|stattdessen))+$", re.IGNORECASE
+)
+"""Words behind a name that do not belong to it."""
 
 
 def create(reading: Reading) -> Wish | None:
@@ -47,6 +58,8 @@ def create(reading: Reading) -> Wish | None:
         arguments = _sibling(arguments, parent, reading.situation)
     elif "topic" not in arguments and "groups" in arguments:
         arguments["topic"] = ", ".join(group["topic"] for group in arguments["groups"])
+    elif "topic" not in arguments and (sums := reading.find(r"\bMATH\b")):
+        arguments["topic"] = reading.group(sums, 0)
     if "based_on" not in arguments:
         arguments.setdefault("kind", "mcq")
     if refused := limited(arguments):
@@ -87,7 +100,7 @@ def _asks(reading: Reading) -> bool:
         rf"^(?:(?:you|please|a|another|SAME|MORE|\d+|,|ORD\d) )*{_NOUN}"
     ) and reading.has(rf"{_COUNTED}|BENCHMARK"):
         return reading.has(r"\d|about|ABOUT|TOPIC")
-    if reading.has(rf"^(?:\S+ ){{0,6}}{_NOUN}") and reading.has(rf"\d (?:\S+ ){{0,3}}?{_COUNTED}"):
+    if reading.has(rf"^(?:\S+ ){{0,9}}{_NOUN}") and reading.has(rf"\d (?:\S+ ){{0,3}}?{_COUNTED}"):
         return True
     return (
         reading.has(r"SAME|another|MORE|ORD2") and reading.has(r"FRESH|new QUESTION")
@@ -177,9 +190,9 @@ def n_options(reading: Reading) -> int | None:
 
 def language(reading: Reading) -> str | None:
     """The language asked for; that of a message that is not in English."""
-    match = reading.find(r"LANG_(\w+)")
+    match = reading.find(_LANG)
     if match:
-        return match[1]
+        return match[0].removeprefix("LANG_")
     return None if reading.language == "en" else reading.language
 
 
@@ -194,7 +207,9 @@ def difficulty(reading: Reading) -> str | None:
 def levels(plain: str, language: str = "en") -> list[str]:
     """The difficulties that are wanted: too easy wants harder ones, not too hard medium ones."""
     too = rf"(?:too|demasiado|trop|troppo|слишком|太{'|ABOUT' if language == 'de' else ''})"
-    not_so = r"\bnot (?:(?:too|so|very|that|really|a|zu|trop|troppo|tan|muy) )*(?:EASY|HARD)\b"
+    not_so = (
+        r"\bnot (?:(?:too|so|very|that|really|a|you|it|zu|trop|troppo|tan|muy) )*(?:EASY|HARD)\b"
+    )
     plain = re.sub(not_so, "MEDIUM", plain)
     turned = {"EASY": "HARD", "HARD": "EASY"}
     plain = re.sub(rf"{too} (EASY|HARD)\b", lambda found: turned[found[1]], plain)
@@ -218,6 +233,7 @@ def named(reading: Reading) -> tuple[str, tuple[int, int] | None]:
     if match := reading.find(r"\b(?:NAME|RENAME)(?: (?:it|:|=|should|is|be|into))* (?!@|,|\.)(.+)"):
         end = _name_end(reading, match.start(1), match.end(1))
         name = reading.written(match.start(1), end).strip(" \"'.,;:!")
+        name = _AFTER_NAME.sub("", name).strip(" \"'.,;:!")
         if name and not name.isdigit():
             return name, (match.start(), end)
     used = list(
@@ -285,6 +301,8 @@ def _groups(reading: Reading) -> list[dict[str, Any]]:
             {"topic": item, "n": int(float(match[1]))}
             for item in _items(reading, *match.span(2), 0)
         ]
+    if halves := _halves(reading):
+        return halves
     pairs = list(
         reading.all(
             r"(?<![\w.@])(\d+)(?: QUESTION| of them)?(?: (?:about|ABOUT|on|of))+ ((?!OPTION|QUESTION|MCQ|GROUPS)[^\d,.;:\n]+?)(?= ?(?:,|\.|;|\n|$|and \d))"
@@ -293,6 +311,23 @@ def _groups(reading: Reading) -> list[dict[str, Any]]:
     if len(pairs) > 1:
         return [{"topic": _trim(reading.group(m, 2)), "n": int(m[1])} for m in pairs]
     return []
+
+
+def _halves(reading: Reading) -> list[dict[str, Any]]:
+    """Two topics that share the questions: half about rivers and half about lakes."""
+    found = list(
+        reading.all(
+            r"\bhalf (?:(?:of|it|ROW) )*(?:about|ABOUT|on) (\S.*?)(?= (?:,|and|\.)(?: (?:,|and|a|other))* half\b| ?(?:[,.;:\n]|$))"
+        )
+    )
+    n = count(reading.without(*(match.span() for match in found))) if len(found) == 2 else None
+    if n is None or n < len(found):
+        return []
+    sizes = (n - n // 2, n // 2)
+    return [
+        {"topic": _trim(reading.group(match)), "n": size}
+        for match, size in zip(found, sizes, strict=True)
+    ]
 
 
 def _items(reading: Reading, start: int, end: int, wanted: int) -> list[str]:
@@ -320,7 +355,7 @@ def _topic(reading: Reading) -> tuple[str, tuple[int, int] | None]:
     patterns = (
         rf"TOPIC(?: (?:of|is|:|=|a|should|be|ABOUT|about))+ ((?!ABOUT)\S.*?){_STOP}",
         rf"(?:\babout\b|ABOUT)(?: (?:about|ABOUT|TOPIC|:|of|the TOPIC))* (\S.*?){_STOP}",
-        rf"(?:QUESTION|MCQ|QA|BENCHMARK|MATH|OPTION|NUMERIC|KEYPOINTS|TOOL|ROW|DATASET|FRESH|LANG_\w+|HARD|EASY|MIXED|MEDIUM)(?: \))?(?: ,)? (?:on|of|for|from|in|ABOUT)(?: (?:a|TOPIC|of|:)(?= ))* ((?!\d|@file|@bench|LANG|in LANG|it\b|GROUPS|OPTION|NUMERIC|MCQ|QA|TOOL|KEYPOINTS|BENCHMARK|QUESTION|ROW|mixed|MIXED)\S.*?){_STOP}",
+        rf"(?:something|anything|stuff|QUESTION|MCQ|QA|BENCHMARK|MATH|OPTION|NUMERIC|KEYPOINTS|TOOL|ROW|DATASET|FRESH|LANG_\w+|HARD|EASY|MIXED|MEDIUM)(?: \))?(?: ,)? (?:on|of|for|from|in|ABOUT)(?: (?:a|TOPIC|of|:)(?= ))* ((?!\d|@file|@bench|{_LANG}|in {_LANG}|it\b|GROUPS|OPTION|NUMERIC|MCQ|QA|TOOL|KEYPOINTS|BENCHMARK|QUESTION|ROW|mixed|MIXED)\S.*?){_STOP}",
     )
     for pattern in patterns:
         for match in reading.all(pattern):
@@ -463,7 +498,7 @@ def from_file(reading: Reading) -> Wish | None:
 def _which_file(reading: Reading) -> Wish | None:
     """The question for a path, where a file is spoken of that is not named."""
     spoken = reading.has(
-        r"\bIMPORT (?:\S+ ){0,2}?(?:FILE|DATASET)\b|\b(?:from|of|into) (?:\S+ ){0,2}?FILE\b|^(?:\S+ )?IMPORT$"
+        r"\bIMPORT (?:\S+ ){0,4}?(?:FILE|DATASET)\b|\b(?:from|of|into) (?:\S+ ){0,2}?FILE\b|^(?:\S+ )?IMPORT$"
     )
     if not spoken or reading.has(r"\b(?:TRAIN|LORA|RUN|SHOW|DELETE|PLAN)\b"):
         return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 LEXICON: dict[str, dict[str, str]] = {
     "CREATE": {
-        "en": "create, creating, build, building, generate, generating, write, writing, compose, design, produce, author, prepare, come up with, put together, craft, construct, assemble, set up",
+        "en": "create, creating, build, building, generate, generating, write, writing, compose, design, produce, author, prepare, come up with, put together, craft, construct, assemble, set up, knock together, knock up, whip up, throw together, rustle up, cook up",
         "de": "erstelle, erstell, erstellen, erzeuge, erzeugen, schreibe, schreib, schreiben, generiere, generieren, baue, bau, bauen, entwirf, bereite",
         "es": "crea, crear, cree, creame, genera, generar, genere, escribe, escribir, escribeme, construye, prepara, elabora, redacta",
         "fr": "cree, creer, creez, cree-moi, genere, generer, generez, ecris, ecrire, ecrivez, redige, prepare, construis",
@@ -453,7 +453,7 @@ LEXICON: dict[str, dict[str, str]] = {
         "ja": "なぜ, どうして, なんで",
     },
     "LOW": {
-        "en": "low, so low, bad, poor, terrible, awful, worse, weak, disappointing, lower than, poorly, badly, horrible, dropped, that bad, below, surprisingly, sucks, suck, terribly, underperform, unexpected, surprising, weird, strange, fell, stupid, dumb, crap",
+        "en": "low, so low, bad, poor, terrible, awful, worse, weak, disappointing, lower than, poorly, badly, horrible, dropped, that bad, below, surprisingly, sucks, suck, terribly, underperform, unexpected, surprising, weird, strange, fell, stupid, dumb, crap, rubbish, garbage, hopeless",
         "de": "schlecht, niedrig, schwach, mies, schlechter, niedriger, so wenig",
         "es": "bajo, baja, mal, tan bajo, malo, mala, tan poco, peor",
         "fr": "bas, mauvais, faible, mauvaise, si bas, pire",
@@ -1011,7 +1011,7 @@ LEXICON: dict[str, dict[str, str]] = {
         "ja": "ください, お願いします, お願い, 下さい, してください",
     },
     "you": {
-        "en": "can you, could you, would you, will you, can u, could u, you, i want you to, i'd like you to, would you mind, can we, could we, let's, lets, let us, shall we, we should, go ahead and, now, just, ok, okay, hey, hi, hello, well, so, alright, right then, hey there, good morning, i want to, i'd like to, i would like to, i need to, want to, need to",
+        "en": "can you, could you, would you, will you, can u, could u, you, i want you to, i'd like you to, would you mind, can we, could we, let's, lets, let us, shall we, we should, go ahead and, now, just, ok, okay, hey, hi, hiya, hello, well, so, alright, right then, hey there, good morning, i want to, i'd like to, i would like to, i need to, want to, need to",
         "de": "kannst du, konntest du, konnen sie, du, wir, jetzt, doch, hallo, hey, lass uns, ich mochte, ich will, gerne, zuerst",
         "es": "puedes, podrias, puede, ahora, hola, vamos a, quiero que, me",
         "fr": "peux-tu, pouvez-vous, tu peux, pourrais-tu, maintenant, bonjour, salut, moi",
@@ -1077,7 +1077,7 @@ LEXICON: dict[str, dict[str, str]] = {
         "ja": "教えて, 知らせて",
     },
     "MIXUP": {
-        "en": "mixed up, mix up, mixing up, mixes up, mixed them up, confused, confusing, confuse, mixed the runs, that's the wrong run, wrong run, not the run, that was another run, wrong model, not that run",
+        "en": "mixed up, mix up, mixing up, mixes up, mixed them up, confused, confusing, confuse, mixed the runs, that's the wrong run, wrong run, not the run, that was another run, wrong model, not that run, i meant, not what i meant",
         "de": "verwechselt, verwechselst, durcheinander, vertauscht",
         "es": "confundiste, confundido, mezclaste, has mezclado, confundes",
         "fr": "confondu, melange, confonds, melanges",
@@ -1164,7 +1164,7 @@ LEXICON: dict[str, dict[str, str]] = {
         "ja": "説明, 意味, 違い, とは何",
     },
     "HELP": {
-        "en": "help, help me, what can you do, what can i do, what are you able to do, what do you do, commands, how do i use, how does this work, how do you work, what can i ask, how to start, where do i start, get started, getting started, who are you, what are you, usage, what else can you do, your capabilities, what are my options, what should i do, hlep, instructions, how do i begin, show me what you can do",
+        "en": "help, help me, what can you do, what can i do, what are you able to do, what do you do, commands, how do i use, how does this work, how do you work, what can i ask, how to start, where do i start, get started, getting started, who are you, what are you, usage, what else can you do, your capabilities, what are my options, what should i do, hlep, how do i begin, show me what you can do",
         "de": "hilfe, hilf mir, was kannst du, was kann ich tun, was kann ich machen, wer bist du, befehle, wie funktioniert das hier, wie fange ich an",
         "es": "ayuda, ayudame, que puedes hacer, que sabes hacer, quien eres, comandos, como empiezo",
         "fr": "aide, aide-moi, que peux-tu faire, que sais-tu faire, qui es-tu, commandes, que peux tu faire, tu peux faire quoi",

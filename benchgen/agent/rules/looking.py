@@ -111,6 +111,7 @@ def _asks(reading: Reading) -> bool:
     rows = reading.has(r"\b(?:FAILURES|DISTILL)\b")
     if rows and reading.has(
         r"\b(?:SHOW|WHAT|WANT|MAKE|ROW|LIMIT|QUESTION|which|HOW|RUN|it|you|MORE|ORD1|EXPLAIN)\b|^(?:(?:and|a|now|then|just) )*FAILURES"
+        r"|^(?:RUN |# )*\d+ (?:s |a )*(?:FAILURES|DISTILL)\b"
     ):
         return not reading.has(r"\bWHY\b.*\bFAIL|HOWMANY")
     if reading.has(r"\b(?:SHOW|WHAT|WANT|LIMIT|ORD1|which)\b") and reading.has(

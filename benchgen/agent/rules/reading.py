@@ -258,6 +258,7 @@ _BEFORE_NOUN = frozenset(
         "CONTINUE",
         "second",
         "current",
+        "running",
         "failed",
         "SHOW",
         "FAILURES",
@@ -269,6 +270,10 @@ _BEFORE_NOUN = frozenset(
         "was",
     )
 )
+
+
+_BEFORE_A_RUN = frozenset(("from", "of", "STATUS", "DATASET", "LAST", "COMPARE", "RESUME", "WHY"))
+"""Before `run 12` they speak of a run, even where only a benchmark has that number."""
 
 
 def _verbs_and_nouns(tokens: Sequence[Token], situation: Situation) -> Iterator[Token]:
@@ -291,7 +296,9 @@ def _run_sense(tokens: Sequence[Token], at: int, situation: Situation) -> str:
     number, follows = (*after, "", "")[:2]
     runs = {str(run.id) for run in situation.runs}
     benchmarks = {str(b.id) for b in situation.benchmarks}
-    if number in benchmarks and (number not in runs or follows in ("on", "with")):
+    if number in benchmarks and follows in ("on", "with"):
+        return "EVAL"
+    if number in benchmarks and number not in runs and before not in _BEFORE_A_RUN:
         return "EVAL"
     sizes = {len(id) for id in runs if len(id) > 2}
     named = number in runs or (number.isdigit() and len(number) in sizes)

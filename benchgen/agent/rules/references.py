@@ -15,6 +15,8 @@ _MORE = r"(?: (?:(?:,|and|or|with|on|COMPARE|into|-|–|/|then|to|you|of|#|RUN|i
 _IT = r"(?<!\S)(?:it|this|that)(?!\S)"
 _UNITS = r" ?(?:\S+ ){0,1}?(?:QUESTION|ROW|STEP|EPOCH|OPTION|LINE|TOKEN|GENERATIONS|FRESH|%|MORE)\b"
 
+_LONGEST_NUMBER = 3
+"""Digits of the number of a question."""
 _NAMED = (
     r"(?:BENCHMARK|JOB|QUESTION|LIMIT|ROW|SEED|STEP|EPOCH|LENGTH|TOKEN|RANK|ALPHA|BATCH|GENERATIONS|TEMPERATURE|"
     r"DECAY|DROPOUT|ACCUMULATION|BETA|WARMUP|LR|REPEATS|TOP)(?: (?:of|is|to|=|:|#|at|size|most|LIMIT))*"
@@ -67,6 +69,8 @@ def _like_ids(number: int, known: Iterable[int]) -> bool:
 def _counted(reading: Reading, match: re.Match[str]) -> bool:
     """Whether the number counts things rather than names one."""
     before = reading.plain[max(0, match.start() - 32) : match.start()]
+    if re.search(r"\bQUESTION $", before) and len(match[1]) > _LONGEST_NUMBER:
+        return False  # `the questions 1084 answered`
     if re.search(r"(?:\d|ALL|LAST|ORD\d) (?:ROW|QUESTION|LINE) (?:of|from|in) (?:a )?$", before):
         return False  # `5 rows of 1080`: the rows are counted already
     return bool(
@@ -151,9 +155,13 @@ def benchmark_ids(reading: Reading) -> tuple[int, ...]:
         number = int(match[1] or match[2])
         if number in known and not re.match(_UNITS, reading.plain[match.end() :]):
             return (number,)
+    if reading.language in ("ja", "zh") and (
+        found := reading.find(r"(?<![\w.@])(\d+) (?:(?:a|on) )*@model")
+    ):
+        return (int(found[1]),) if int(found[1]) in known else ()
     # a number that no record has is still what was named, and never something else in its place
     if found := reading.find(
-        rf"\b(?:PUBLISH|UNPUBLISH)(?: (?:#|a))* (\d+)(?![\w.@])(?!{_UNITS})|\bEVAL(?: #)? (\d+) (?:on|with) @"
+        rf"\b(?:PUBLISH|UNPUBLISH)(?: (?:#|a|number|no|nr|id))* (\d+)(?![\w.@])(?!{_UNITS})|\bEVAL(?: #)? (\d+) (?:on|with) @"
     ):
         return (int(found[1] or found[2]),)
     return _by_words(reading)

@@ -22,6 +22,8 @@ from benchgen.agent.situation import Wish
 
 def unsupported(reading: Reading) -> Wish | None:
     """Stopping, deleting or unpublishing a record; None if none of it is asked for."""
+    if by_command := _by_command(reading):
+        return by_command
     action = _action(reading)
     if not action:
         return None
@@ -39,6 +41,22 @@ def _refused(action: str, record: dict[str, Any], reading: Reading) -> Wish:
     where = command(action, record, reading.situation)
     told = {"action": f"{action} run" if "run" in record else action, **record}
     return Wish("refuse_unsupported", {**told, "where": where} if where else told)
+
+
+def _by_command(reading: Reading) -> Wish | None:
+    """A benchmark that is there to be renamed, or one of its questions to be changed: there is no tool for either."""
+    ids = benchmark_ids(reading)
+    if len(ids) != 1 or any(w.kind == "preview" for w in reading.situation.waiting):
+        return None
+    if reading.has(r"\bRENAME\b"):
+        told: dict[str, Any] = {"benchmark": ids[0]}
+        if match := reading.find(r"\b(?:into|to) (?:NAME )?(\S.*)$"):
+            told["name"] = reading.group(match).strip(" \"'“”.!")
+        return _refused("rename", told, reading)
+    changed = reading.find(r"\b(?:CHANGE|DELETE|REPLACE)\b.*\bQUESTION (?:# )?(\d+)\b")
+    return (
+        _refused("edit", {"benchmark": ids[0], "q": int(changed[1])}, reading) if changed else None
+    )
 
 
 def stopped(reading: Reading) -> Wish | None:

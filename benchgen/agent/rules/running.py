@@ -7,6 +7,7 @@ from typing import Any
 
 from benchgen.agent.rules.marks import BENCH, FILE, HUB, MODEL, QUOTE, Mark
 from benchgen.agent.rules.reading import Reading
+from benchgen.agent.rules.records import model_seen
 from benchgen.agent.rules.references import (
     a_job,
     a_run,
@@ -99,7 +100,16 @@ def _models(reading: Reading) -> dict[str, Any]:
         return {"model": run.model} if run else {}
     if hubs := reading.of_kind(HUB):
         return {"model": hubs[0].value}
+    if reading.has(r"\bBASE\b") and (base := _base_of_last(reading)):
+        return {"model": base}
     return _as_typed(reading)
+
+
+def _base_of_last(reading: Reading) -> str:
+    """The base of the last run's model, where that is an adapter."""
+    run = run_seen(reading.situation.last_run, reading.situation)
+    seen = model_seen(run.model, reading.situation) if run else None
+    return seen.base if seen else ""
 
 
 def _distinct(marks: list[Mark]) -> list[Mark]:
@@ -149,7 +159,7 @@ def run(reading: Reading) -> Wish | None:
     )
     wanted = reading.has(r"\bEVAL\b|\bRERUN\b") or (noun_too and bool(benchmark_ids(reading)))
     again = reading.has(
-        r"\bRERUN\b|\bEVAL\b.*\bagain\b|again.*\bEVAL\b|\bRUN (?:# )?\d+ again|once more|one more time"
+        r"\bRERUN\b|\bEVAL\b.*\bagain\b|again.*\bEVAL\b|\bRUN (?:# )?\d+ again|once more|one more time|^(?:(?:and|now|then|you|a) )*SAME (?:\S+ )?again\b"
     )
     implied = reading.has(
         r"(?:HOW|what about).*@model|@model.*\b(?:on|with)\b.*@bench|@bench\d+ (?:on|with) (?:a )?@model|COMPARE.*@model.*@bench|(?:IMPORT|let|TRAIN|take|takes|answer|ANSWER|WANT).*@model.*@bench"

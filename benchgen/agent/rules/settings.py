@@ -94,6 +94,7 @@ def run_settings(reading: Reading) -> dict[str, Any]:
     for pattern in (
         rf"(?:LIMIT|ORD1|only|just|on)(?: (?:of|a|to|=|:|only|just|you))* {NUM}(?: \S+)? (?:QUESTION|ROW|of)\b",
         rf"\bLIMIT(?: (?:of|to|=|:|it))* {NUM}(?! TOKEN)",
+        rf"\bORD1 {NUM}(?= ?(?:$|[,.;]|only\b|please\b))",
         rf"{NUM}(?: \S+)? (?:QUESTION|ROW)(?: (?:only|LIMIT)|\b)",
     ):
         if (

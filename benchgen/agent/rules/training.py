@@ -128,6 +128,8 @@ def job_type(reading: Reading) -> str | None:
 
 def _goes_on(reading: Reading) -> bool:
     """Whether an adapter that is there is to be trained further."""
+    if reading.has(r"\bfrom (?:a )*JOB \d"):
+        return True
     if not reading.has(r"\bCONTINUE\b|\bMORE\b|\bfurther\b|\bRESUME TRAIN|\bagain\b"):
         return False
     if _made_by(reading) is not None and reading.has(r"\b(?:CONTINUE|further)\b"):
@@ -212,8 +214,18 @@ def _student(reading: Reading, found: dict[str, Any]) -> dict[str, Any]:
 def _run_of_first(reading: Reading) -> int | None:
     """The latest run of the model named first, the one that taught or failed; else the run spoken of."""
     marks = reading.of_kind(MODEL)
+    marks = [_teacher(reading) or marks[0]] if marks else []
     fits = [r.id for r in reading.situation.runs if marks and r.model in marks[0].all]
     return max(fits) if fits else a_run(reading)
+
+
+def _teacher(reading: Reading) -> Mark | None:
+    """The model whose answers are learnt from, where another one is named too: the right answers of X."""
+    found = reading.find(
+        r"\b(?:FAILURES|DISTILL|ANSWER|RUN)(?: (?!@|into\b)\S+){0,2}? (?:of|from|by)(?: a)* (@model\d+)"
+    )
+    several = len({mark.value for mark in reading.of_kind(MODEL)}) > 1
+    return reading.marks[found[1]] if found and several else None
 
 
 def _of_run(reading: Reading) -> int | None:
@@ -286,6 +298,8 @@ def base_model(reading: Reading) -> dict[str, Any]:
     ) or reading.find(r"into (?:a )*(?:\S+ )?(@(?:model|hub)\d+)")
     if place:
         marks = [reading.marks[place[1]], *marks]
+    elif not run_ids(reading) and (teacher := _teacher(reading)) is not None:
+        marks = [mark for mark in marks if mark.value != teacher.value]
     elif reading.has(r"\bDISTILL (?:a )*@model") and not run_ids(reading):
         marks = marks[1:]
     quoted = reading.find(r"(?:LORA|TRAIN|GRPO|BASE)(?: (?:of|for|to|a|on|:|=|is))* (@quote\d+)")

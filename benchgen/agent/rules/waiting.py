@@ -329,7 +329,7 @@ def _whole(reading: Reading) -> bool:
 
 def _times(words: str) -> str:
     """Half as many, twice the questions, double it."""
-    return rf"\b{words}(?: (?:a|as|many|of|number|it|QUESTION|BENCHMARK))+(?= ?(?:$|please|[,.!]))"
+    return rf"\b{words}(?: (?:a|as|into|many|of|number|it|QUESTION|BENCHMARK))+(?= ?(?:$|please|[,.!]))"
 
 
 def _of_others(reading: Reading) -> bool:
@@ -373,7 +373,9 @@ def _spec_changes(reading: Reading) -> dict[str, Any]:
     if "topic" in found and not reading.has(r"\b(?:about|ABOUT|ABOUTED|TOPIC|on)\b"):
         del found["topic"]
     waiting = last_of(reading, "preview")
-    if reading.has(r"\d (?:of )?ROW\b"):
+    if reading.has(r"\d (?:of )?ROW\b") and not reading.has(
+        r"\b(?:MAKE|WANT|only|just)\b.*\d ROW\b"
+    ):
         found.pop("n", None)
     for words, factor in _FACTORS:
         if waiting and isinstance(waiting.told.get("n"), int) and reading.has(_times(words)):

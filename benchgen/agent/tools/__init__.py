@@ -19,6 +19,7 @@ from benchgen.agent.situation import Situation, Waiting, Wish
 from benchgen.agent.tools import (
     changing,
     figures,
+    lists,
     looking,
     planned,
     running,
@@ -230,8 +231,11 @@ class Tools:
         n_options: int | None = None,
         preview: str | None = None,
         q: int | None = None,
+        listed: str = "",
     ) -> Outcome:
-        """What a word means; how much a figure says, of a run where it is one's; or one question of a preview."""
+        """What a word means; how much a figure says, of a run where it is one's; one question of a preview; a list."""
+        if listed in lists.NEXT:
+            return lists.listed(situation, listed)
         if preview is not None and q is not None:
             return changing.shown(self._desk, waiting_for(situation, preview, "preview"), q)
         if topic == figures.TOPIC and (percent is not None or run is not None):
