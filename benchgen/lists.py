@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import sqlalchemy as sa
 
+from benchgen.jobs import alive
 from benchgen.models import catalogue
 from benchgen.records import Benchmark, Job, Place, Run, Write
 from benchgen.records.run import UNDER_WAY
@@ -81,7 +82,10 @@ def runs(place: Place) -> pl.DataFrame:
     read = zip(*rows, strict=True) if rows else [()] * len(columns)
     told = dict(zip(columns, read, strict=True))
     states = zip(told["id"], told["state"], strict=True)
-    told["state"] = tuple(Run(place, id).state if s in UNDER_WAY else s for id, s in states)
+    told["state"] = tuple(
+        "interrupted" if state in UNDER_WAY and not alive(Run(place, id).folder) else state
+        for id, state in states
+    )
     begin, end = Run(place, 0).link.rsplit("0", 1)
     link = pl.concat_str(pl.lit(begin), pl.col("id").cast(pl.String), pl.lit(end))
     return pl.DataFrame(told, schema=RUN_SCHEMA, strict=False).with_columns(link=link)

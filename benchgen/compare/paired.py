@@ -57,7 +57,7 @@ def compare_runs(
             _pair(a, b, part, keys, VALUE, seed)
             for part, keys in split
             for a, b in two
-            if any(is_graded(values(t for t in r.verdicts if t.key in set(keys))) for r in (a, b))
+            if any(_is_graded(run, set(keys)) for run in (a, b))
         ]
         warnings += cautions.of_group(group, len(common))
     if len(runs) > 1 and not pairs:
@@ -71,6 +71,10 @@ def compare_runs(
         pairs=tuple(_adjusted(pairs)),
         warnings=tuple(dict.fromkeys(warnings)),
     )
+
+
+def _is_graded(run: RunView, keys: set[str]) -> bool:
+    return is_graded(values(trace for trace in run.verdicts if trace.key in keys))
 
 
 def _check(runs: Sequence[RunView], baseline: int | None) -> None:

@@ -81,10 +81,15 @@ def verdicts(traces: Iterable[Trace]) -> list[Trace]:
     """
     found = {}
     for trace in traces:
-        found[trace.key, trace.repeat] = replace(
-            trace, messages=(), reply="", extracted=None, likelihood=None
-        )
+        found[trace.key, trace.repeat] = _without_texts(trace)
     return list(found.values())
+
+
+def _without_texts(trace: Trace) -> Trace:
+    """The trace, itself where it is without them already: figures are made of the same ones many times."""
+    if not (trace.messages or trace.reply or trace.likelihood) and trace.extracted is None:
+        return trace
+    return replace(trace, messages=(), reply="", extracted=None, likelihood=None)
 
 
 def _grid(traces: Iterable[Trace], read: Callable[[Trace], T]) -> dict[str, list[T]]:
