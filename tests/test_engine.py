@@ -167,27 +167,35 @@ def test_likelihoods_are_those_of_plain_passes(kind: str) -> None:
             assert reply.likelihood.logprob[:4] == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
-def test_single_tokens_after_prompts_with_nothing_in_common_need_no_mask(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("in_parts", [False, True])
+@pytest.mark.parametrize("kind", MODELS)
+def test_single_tokens_need_no_mask(
+    kind: str, in_parts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Prompts that end in few columns are padded on the right; those that end in many are not."""
-    net, chance = network("grouped queries"), random.Random(1)
+    """After prompts with nothing in common, and behind a beginning where attention knows of it."""
+    monkeypatch.setattr(attention, "PART", 7)
+    net, chance = network(kind), random.Random(1)
+    if in_parts:
+        attention.attend_in_parts(net.model)
     unmasked: list[int] = []
     score = Scorer._score_unmasked
 
-    def noted(self: Scorer, rows: list[Scored]) -> list[tuple[int, Reply]]:
-        unmasked.append(len(rows))
-        return score(self, rows)
+    def noted(self: Scorer, rows: list[Scored], done: int, start: Any) -> Any:
+        unmasked.append(done)
+        return score(self, rows, done, start)
 
     monkeypatch.setattr(Scorer, "_score_unmasked", noted)
-    for lengths, few in (([40, 41, 42] * 4, True), (list(range(9, 50)), False)):
-        unmasked.clear()
-        asked = [([i + 3, *tokens(chance, n)], [[5], [6], [7]]) for i, n in enumerate(lengths)]
-        found = dict(Scorer(net).replies(asked))
-        assert bool(unmasked) == few
-        for i, (prompt, choices) in enumerate(asked):
-            expected = [logprob(net, prompt, choice) for choice in choices]
-            assert likely(found[i]) == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    begun = tokens(chance, 90)
+    alone = [[i + 3, *tokens(chance, n)] for i, n in enumerate(range(9, 30))]
+    behind = [begun + tokens(chance, n) for n in (1, 2, 9, 9, 20, 31)]
+    asked = [(prompt, [[5], [6], [7]]) for prompt in alone + behind]
+    found = dict(Scorer(net).replies(asked))
+    for i, (prompt, choices) in enumerate(asked):
+        expected = [logprob(net, prompt, choice) for choice in choices]
+        assert likely(found[i]) == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    if net.plain:
+        assert (max(unmasked) >= 90) == attention.attends_in_parts(net.model)
+        assert 0 in unmasked
 
 
 @pytest.mark.parametrize("kind", MODELS)

@@ -2,18 +2,21 @@
 
 A prompt's continuations are computed in one pass with it: they lie one after the other behind it, and a
 mask lets each see the prompt and itself only. So the prompt is computed once, whatever their number; the
-vocabulary's logits are computed from the prompt's last token on, and nowhere else.
+vocabulary's logits are computed from the prompt's last token on, and nowhere else. Continuations of one token
+need no mask: only the prompt is fed.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 
 from benchgen.errors import ModelError
+from benchgen.models.engine.attention import attends_in_parts, behind
 from benchgen.models.engine.batch import PADDING, ROOM, Network, Start
 from benchgen.models.engine.groups import group
 from benchgen.types import Likelihood, Reply
@@ -22,8 +25,6 @@ TOKENS = {"cpu": 4096, "cuda": 32768}
 """Tokens computed in one pass."""
 LOGITS = 2**27
 """Logits held at once: those of the columns kept, over the vocabulary."""
-KEPT = 8
-"""One column in so many may be kept for all rows: their logits then cost less than a mask does."""
 
 
 @dataclass
@@ -92,8 +93,9 @@ class Scorer:
     @torch.inference_mode()
     def _score(self, rows: list[Scored], done: int, start: Start) -> list[tuple[int, Reply]]:
         """Columns: the shared beginning | the rest of each prompt, aligned right | the continuations."""
-        if not done and self._needs_no_mask(rows):
-            return self._score_unmasked(rows)
+        unshared = not done or attends_in_parts(self.network.model)
+        if unshared and not any(row.packed for row in rows):
+            return self._score_unmasked(rows, done, start)
         began, where = time.perf_counter(), self.network.device
         rests = [row.prompt[done:] for row in rows]
         width, packed = max(map(len, rests)), max(row.packed for row in rows)
@@ -126,33 +128,43 @@ class Scorer:
             next_ += size
         return replies
 
-    def _needs_no_mask(self, rows: list[Scored]) -> bool:
-        """Whether one token follows each prompt, and the prompts end in few enough columns to keep them all."""
-        ends = {len(row.prompt) for row in rows}
-        few = len(ends) <= max(1, max(ends) // KEPT)
-        fit = len(ends) * len(rows) * self.network.vocabulary <= LOGITS
-        return few and fit and not any(row.packed for row in rows)
-
-    def _score_unmasked(self, rows: list[Scored]) -> list[tuple[int, Reply]]:
-        """Padded on the right, where no token sees it: attention is then plainly causal, half the work."""
-        began, width = time.perf_counter(), max(len(row.prompt) for row in rows)
-        ends = sorted({len(row.prompt) - 1 for row in rows})
-        ids = [row.prompt + [PADDING] * (width - len(row.prompt)) for row in rows]
-        logits = self.network.model(
-            input_ids=torch.tensor(ids, device=self.network.device),
-            use_cache=False,
-            logits_to_keep=torch.tensor(ends, device=self.network.device),
-        ).logits
-        at = [
-            (i, ends.index(len(row.prompt) - 1), choice[0])
-            for i, row in enumerate(rows)
-            for choice in row.choices
-        ]
+    def _score_unmasked(
+        self, rows: list[Scored], done: int, start: Start
+    ) -> list[tuple[int, Reply]]:
+        """One token each behind prompts padded on the right, where no token sees it: attention is then plainly
+        causal, half the work.
+        """
+        began, where = time.perf_counter(), self.network.device
+        rests = [row.prompt[done:] for row in rows]
+        width = max(map(len, rests))
+        ids = [rest + [PADDING] * (width - len(rest)) for rest in rests]
+        ends = torch.tensor([len(rest) - 1 for rest in rests], device=where)
+        with behind(start), self._logits_after(ends):
+            logits = self.network.model(
+                input_ids=torch.tensor(ids, device=where),
+                position_ids=torch.arange(done, done + width, device=where).expand(len(rows), -1),
+                use_cache=False,
+            ).logits
+        at = [(0, i, choice[0]) for i, row in enumerate(rows) for choice in row.choices]
         found = iter(_logprobs(logits, at))
         seconds = (time.perf_counter() - began) / len(rows)
         return [
             (row.index, _reply(row, [next(found) for _ in row.choices], seconds)) for row in rows
         ]
+
+    @contextmanager
+    def _logits_after(self, columns: torch.Tensor) -> Iterator[None]:
+        """Within it, the vocabulary's logits are computed after one column of each row only: [1, rows, vocabulary]."""
+        rows = torch.arange(len(columns), device=columns.device)
+
+        def chosen(_: object, given: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
+            return (given[0][rows, columns][None],)
+
+        hook = self.network.model.get_output_embeddings().register_forward_pre_hook(chosen)
+        try:
+            yield
+        finally:
+            hook.remove()
 
     def _mask(self, rows: list[Scored], done: int, width: int, packed: int) -> torch.Tensor:
         """[rows, 1, queries, columns], added to the attention scores; without continuations the plain

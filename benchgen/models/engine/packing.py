@@ -33,8 +33,9 @@ class Packed(torch.nn.Linear):
         learns = torch.is_grad_enabled() and (input.requires_grad or self.weight.requires_grad)
         if learns or self.made_of != _state(self.weight) or not input.numel():
             return super().forward(input)
-        told = self.packed, self.bias, "none", [], ""
-        return torch.ops.mkldnn._linear_pointwise(input.contiguous(), *told)
+        return torch.ops.mkldnn._linear_pointwise(
+            input.contiguous(), self.packed, self.bias, "none", [], ""
+        )
 
 
 def pack_weights(model: Any) -> None:
