@@ -476,7 +476,7 @@ class _Answer:
         except TurnEnded:
             raise
         except BenchgenError as error:
-            outcome = wording.failed(error, wish)
+            outcome = wording.failed(error, wish, self.situation)
         if wish.intent in DONE:
             self.agent._emit(
                 "tool",

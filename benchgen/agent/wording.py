@@ -209,10 +209,27 @@ def _step(wish: Wish) -> str:
 # ------------------------------------------------------------------------------ what went wrong
 
 
-def failed(error: BenchgenError, wish: Wish) -> Outcome:
+def failed(error: BenchgenError, wish: Wish, situation: Situation) -> Outcome:
     """An error that the person can mend, as the answer to what they asked."""
     told = {"reason": error.what}
-    return Outcome(forbidden(error) or error.message, told, intent="error")
+    text = forbidden(error) or error.message
+    return Outcome(f"{text}{_mixed_up(wish, situation)}", told, intent="error")
+
+
+def _mixed_up(wish: Wish, situation: Situation) -> str:
+    """That an id which no record of its kind has is one of another kind; empty where it is not so."""
+    there = {
+        "run": {run.id for run in situation.runs},
+        "job": {job.id for job in situation.jobs},
+        "benchmark": {bench.id for bench in situation.benchmarks},
+    }
+    ask = {"run": "status of run", "job": "training status of job", "benchmark": "benchmark"}
+    for kind, ids in there.items():
+        id = wish.arguments.get(kind)
+        others = [other for other in there if other != kind and id in there[other]]
+        if id is not None and id not in ids and others:
+            return f" {id} is a {others[0]}, not a {kind}. Next: `{ask[others[0]]} {id}`."
+    return ""
 
 
 def forbidden(error: BenchgenError) -> str:
@@ -281,6 +298,11 @@ def _clarify(told: Mapping[str, Any], situation: Situation, intent: str) -> Outc
     """The question for what is missing; for one model, with those that it can be as numbered choices."""
     missing = [str(m) for m in told.get("missing") or ()]
     arguments = dict(told) if intent else {}
+    if missing == ["run"] and told.get("model") and told.get("benchmark"):
+        model = " ".join(str(told["model"]).replace("`", "'").split())[:QUOTED_CHARS]
+        bench = told["benchmark"]
+        text = f"No run of {model} on benchmark {bench} is there yet. Next: `run benchmark {bench} on {model}`."
+        return Outcome(text, arguments, intent=intent)
     if missing == ["continue"]:
         return Outcome(writes_on(told, situation), arguments, intent=intent)
     if missing in (["model"], ["base_model"]):

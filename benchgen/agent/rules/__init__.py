@@ -34,7 +34,7 @@ Arguments by intent. An absent one was not said; ids are ints; a name that fits 
 | refuse_secret | nothing, least of all the secret |
 | refuse_limit | n, limit, and what else was said |
 | help | limit where one was asked for, topic |
-| explain | topic, and the record that it is about; of topic score: percent, run, n, n_options; of a question of a preview: preview, q; listed (benchmarks, models, runs, jobs, files), where a list is asked for |
+| explain | topic, and the record that it is about; of topic score: percent, run, n, n_options; of a question of a preview: preview, q; listed (benchmarks, models, runs, jobs, files), where a list is asked for; benchmark, where one is to be seen |
 | clarify | missing [argument names], wish (the intent it would be), and all that was understood |
 | error | reason, and the offending argument as given |
 | continue_batch | written, total: while a batch waits, in other words than `continue` |

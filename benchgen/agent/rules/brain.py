@@ -174,7 +174,9 @@ def _clauses(reading: Reading) -> Iterator[Reading]:
 
 def _apart(before: Reading, after: Reading) -> bool:
     """Whether two stretches ask for two things."""
-    verb = re.match(rf"(?:(?:then|and|you|please|also|a|,|it|WANT) )*({VERBS})\b", after.plain)
+    verb = re.match(
+        rf"(?:(?:then|and|you|please|also|a|,|it|WANT) )*({VERBS}|STATUS|LOGS)\b", after.plain
+    )
     if verb is None or roles.is_part(after.written(*verb.span(1))) or _wish(before) is None:
         return False
     if verb[1] in ("CREATE", "IMPORT") and before.of_kind(FILE, TABLE):

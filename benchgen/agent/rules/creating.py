@@ -47,6 +47,10 @@ _AFTER_NAME = re.compile(
 
 def create(reading: Reading) -> Wish | None:
     """A benchmark to write; None if the message asks for none."""
+    if only := reading.find(
+        r"^(?:(?:SHOW|please|you|a|me|OPEN|my) )*BENCHMARK (?:# |number )?(\d+)(?: [.?!])*$"
+    ):
+        return Wish("explain", {"topic": "benchmark", "benchmark": int(only[1])})
     if not _asks(reading):
         return None
     parent = _parent(reading)

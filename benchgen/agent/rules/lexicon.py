@@ -1088,7 +1088,7 @@ LEXICON: dict[str, dict[str, str]] = {
         "ja": "混同, 取り違え, ごちゃ混ぜ",
     },
     "DURATION": {
-        "en": "how long, how much time, how many minutes, how many hours, how many seconds, what duration, by when",
+        "en": "how long, how much time, how many minutes, how many hours, how many seconds, what duration, by when, how much longer, how much more time, how soon",
         "de": "wie lange, wie lang, wieviel zeit, wie viel zeit",
         "es": "cuanto tarda, cuanto tardara, cuanto tiempo, cuanto demora, cuanto dura",
         "fr": "combien de temps, en combien de temps",

@@ -22,6 +22,11 @@ ROWS = 10
 """Rows that `the next ones` means where nothing was shown before."""
 _PAGING_TOKENS = 12
 """A longer message is no mere `next`."""
+_ONE = re.compile(
+    r"\b(?:question|q|item|frage|pregunta|pergunta|domanda)\s?(?:#|no\.?|number|nr\.?)?\s?(?P<number>\d{1,4})\b(?!\s?(?:,|and|to|-)\s?\d)",
+    re.IGNORECASE,
+)
+"""One question by its place."""
 _MODES = (("DISTILL", "distill"), ("FAILURES", "failures"), ("ALL", "all"))
 
 
@@ -39,8 +44,13 @@ def dataset(reading: Reading) -> Wish | None:
     mode = _mode(reading)
     if mode is None and view and arguments.get("run") == view.run:
         mode = view.mode
+    if mode is None and (one := _ONE.search(reading.text)) is not None:
+        arguments |= {"mode": "all", "rows": 1, "offset": max(0, int(one["number"]) - 1)}
+        mode = "all"
     arguments["mode"] = mode or "failures"
-    if (rows := _rows(reading) or _every(reading, arguments)) is not None:
+    if "offset" not in arguments and (
+        (rows := _rows(reading) or _every(reading, arguments)) is not None
+    ):
         arguments["rows"] = rows
     if "run" not in arguments:
         return Wish("clarify", {"missing": ["run"], "wish": "show_dataset", **arguments})
@@ -207,7 +217,9 @@ def compare(reading: Reading) -> Wish | None:
     better = reading.has(
         r"\bIMPROVED\b|\bbetter\b|\bhelped\b|\bworse\b|\bgain|\b(?:TRAIN|JOB|LORA|GRPO|DISTILL|it) HELP\b"
     )
-    several = len(ids) > 1 and reading.has(r"\bLOW\b|\bSCORE\b|\bSHOW\b|\bSTATUS\b|\bLINK\b")
+    several = len(ids) > 1 and reading.has(
+        r"\bLOW\b|\bSCORE\b|\bSHOW\b|\bSTATUS\b|\bLINK\b|^(?:\S+ )?HOW\b"
+    )
     both = reading.has(
         r"\b(?:both|two|three|2|3) (?:of them |it )?(?:SCORE|RUN)\b|SCORE of (?:it|these|ALL) RUN|(?:it|ALL) (?:\d |two |three )?(?:RUN|SCORE).*side"
     )
@@ -233,6 +245,8 @@ def compare(reading: Reading) -> Wish | None:
 
 
 def _about_runs(reading: Reading) -> bool:
+    if reading.situation.last_run is not None and reading.has(r"^(?:is|was|are)\b.*\bIMPROVED\b"):
+        return True
     return bool(run_ids(reading)) or reading.has(
         r"\bit\b|\bRUN\b|\bTRAIN\b|MODEL|@model|\bSCORE\b|\bJOB\b|\bLORA\b|DISTILL"
     )

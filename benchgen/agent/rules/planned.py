@@ -51,6 +51,8 @@ _ASKS = (
     r"^(?:(?:and|so|but|wait|you|a|,|\.|!|not) )*(?:WHAT|WHY|HOW|HOWMANY|DURATION|which|where|when|who|is|are|was|does|do|did|"
     r"will|would|can|could|should)\b|\? ?$"
 )
+_AGAIN = r"^(?:(?:you|please|can|a|me) )*SHOW\b.*\bPLAN\b|^PLAN again\b"
+"""The plan is to be seen once more."""
 _FEWEST = 3
 """Words of a question: `yes?` and `ok?` are none."""
 
@@ -65,6 +67,8 @@ def asked(reading: Reading, waiting: Waiting | None) -> Wish | None:
 
 def asks(reading: Reading) -> bool:
     """Whether the message is a question."""
+    if reading.has(_AGAIN):
+        return True
     return reading.has(_ASKS) and len(re.findall(r"\w+", reading.text)) >= _FEWEST - _dense(reading)
 
 
@@ -75,6 +79,8 @@ def _dense(reading: Reading) -> int:
 
 def topics_of(reading: Reading) -> list[str]:
     """What of a plan the message names, most telling first."""
+    if reading.has(_AGAIN):
+        return ["base", "data", "device", "settings", "time", "memory"]
     text = fold(reading.text)
     found = [topic for pattern, topic in _GLOSSES if reading.has(pattern)]
     found += [topic for words, topic in _WORDS if re.search(words, text)]
@@ -86,6 +92,8 @@ def _of_others(reading: Reading) -> bool:
     """Whether it is about a record, a score or a word rather than about the plan."""
     if run_ids(reading) or job_ids(reading) or reading.of_kind(MODEL, BENCH, FILE, HUB):
         return True
+    if reading.has(_AGAIN):
+        return False
     return reading.has(
         r"\b(?:RUN|BENCHMARK|SCORE|STATUS|LOGS|COMPARE|CREATE|EXPLAIN|MODE|FAILURES|SHOW|HELP|DELETE|STOP|TRAIN STATUS|LETTERS)\b"
     ) or bool(re.search(r"\b(?:what is|what's|whats) an?\b", reading.text, re.IGNORECASE))

@@ -272,7 +272,9 @@ _BEFORE_NOUN = frozenset(
 )
 
 
-_BEFORE_A_RUN = frozenset(("from", "of", "STATUS", "DATASET", "LAST", "COMPARE", "RESUME", "WHY"))
+_BEFORE_A_RUN = frozenset(
+    ("from", "of", "SHOW", "STATUS", "DATASET", "LAST", "COMPARE", "RESUME", "WHY")
+)
 """Before `run 12` they speak of a run, even where only a benchmark has that number."""
 
 
@@ -298,6 +300,8 @@ def _run_sense(tokens: Sequence[Token], at: int, situation: Situation) -> str:
     benchmarks = {str(b.id) for b in situation.benchmarks}
     if number in benchmarks and follows in ("on", "with"):
         return "EVAL"
+    if number.isdigit() and follows in ("STATUS", "LOGS", "SCORE"):
+        return "RUN"
     if number in benchmarks and number not in runs and before not in _BEFORE_A_RUN:
         return "EVAL"
     sizes = {len(id) for id in runs if len(id) > 2}

@@ -94,7 +94,8 @@ def _record(reading: Reading, action: str) -> dict[str, Any]:
     ):
         return {}
     if action == "unpublish":
-        found = a_benchmark(reading)
+        number = reading.find(r"(?<![\w.@])(\d+) (?:\S+ )?(?:OFFLINE|private)\b")
+        found = int(number[1]) if number else a_benchmark(reading)
         return {"benchmark": found} if found is not None else {}
     if jobs := job_ids(reading):
         return {"job": jobs[0]}

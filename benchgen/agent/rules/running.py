@@ -35,6 +35,10 @@ _NOT_MODELS = frozenset(
         "the",
         "them",
         "model",
+        "result",
+        "results",
+        "outcome",
+        "output",
         "benchmark",
         "first",
         "again",
@@ -162,14 +166,16 @@ def run(reading: Reading) -> Wish | None:
         r"\bRERUN\b|\bEVAL\b.*\bagain\b|again.*\bEVAL\b|\bRUN (?:# )?\d+ again|once more|one more time|^(?:(?:and|now|then|you|a) )*SAME (?:\S+ )?again\b"
     )
     implied = reading.has(
-        r"(?:HOW|what about).*@model|@model.*\b(?:on|with)\b.*@bench|@bench\d+ (?:on|with) (?:a )?@model|COMPARE.*@model.*@bench|(?:IMPORT|let|TRAIN|take|takes|answer|ANSWER|WANT).*@model.*@bench"
+        r"(?:HOW|WHAT about|WHAT ABOUT).*@model|@model.*\b(?:on|with)\b.*@bench|@bench\d+ (?:on|with) (?:a )?@model|COMPARE.*@model.*@bench|(?:IMPORT|let|TRAIN|take|takes|answer|ANSWER|WANT).*@model.*@bench"
     ) and bool(reading.of_kind(MODEL))
     if not (wanted or again or implied) or reading.has(r"not (?:\S+ )?EVAL"):
         return None
     if reading.of_kind(FILE):
         return None
-    if implied and not (wanted or again) and reading.has(r"\bHOW\b") and runs_of_models(reading):
+    if _looks_back(reading, wanted or again):
         return None
+    if again and reading.has(r"\bFRESH\b") and (anew := _on_new_questions(reading)) is not None:
+        return anew
     arguments = _benchmark(reading)
     others = other_benchmarks(reading, arguments.get("benchmark"))
     models = _models(reading)
@@ -186,6 +192,33 @@ def run(reading: Reading) -> Wish | None:
         return None
     wish = _with_settings(_run_wish(reading, arguments, models), reading)
     return _with_others(wish, others)
+
+
+def _looks_back(reading: Reading, wanted: bool) -> bool:
+    """Whether the message asks what was run or scored: such a question begins no run."""
+    if reading.has(
+        r"^(?:(?:and|so|but|,) )*(?:did|has|have|was|were|is|are|does|WHY|when|HOWMANY)\b"
+    ):
+        return True
+    if wanted:
+        return False
+    if reading.has(r"\bHOW\b") and runs_of_models(reading):
+        return True
+    return reading.has(r"^(?:(?:and|so|but|,) )*(?:WHAT|which)\b") and not reading.has(
+        r"^(?:\S+ )?(?:WHAT|HOW) (?:about|ABOUT)\b"
+    )
+
+
+def _on_new_questions(reading: Reading) -> Wish | None:
+    """A benchmark of new questions first, where a run is to be done again on some; None without one to follow."""
+    parent = meant_benchmark(reading.situation)
+    seen = next((b for b in reading.situation.benchmarks if b.id == parent), None)
+    if seen is None:
+        return None
+    told = {"based_on": seen.id, "no_overlap_with": seen.id, "kind": seen.kind, "n": seen.questions}
+    then = Wish("run_benchmark", _models(reading))
+    given = {**told, "language": seen.language, "later": ["run_benchmark"]}
+    return Wish("create_benchmark", given, (then,))
 
 
 def _with_others(wish: Wish, others: list[int]) -> Wish:
@@ -251,6 +284,8 @@ def resume(reading: Reading) -> Wish | None:
         )
     ):
         return None
+    if reading.has(r"^(?:(?:and|so|but|,) )*(?:HOWMANY|DURATION|WHAT|is|are|did|does|will|when)\b"):
+        return None
     trains = r"\b(?:TRAIN|LORA|GRPO|ADAPTER|JOB|FAILURES|DISTILL)\b"
     if run_ids(reading) and not reading.has(r"\bRESUME\b") and reading.has(trains):
         return None
@@ -291,16 +326,30 @@ def status(reading: Reading) -> Wish | None:
         bool(ids)
         and reading.has(r"^(?:is|are|was|has|have|did|does|WHAT|WHY|HOW|which|when)\b|\? ?$")
     )
+    asks = asks or (bool(reading.of_kind(MODEL)) and reading.has(r"\bdid\b|\bgets?\b|\bgot\b"))
     failed = reading.has(
         r"\b(?:WHY|WHAT)\b.*\b(?:FAIL|failed|FAILURES|happened|stopped|STOP)\b|\bFAIL\b"
     ) and (ids or reading.has(r"\bRUN\b|\bit\b"))
     about_it = reading.situation.last_run is not None and reading.has(r"\bLINK\b|^SHOW it$")
     bare = about_it or (bool(ids) and _only_names(reading))
-    about = bool(ids) or reading.has(
-        r"\bRUN\b|\bit\b|LAST|@bench|BENCHMARK|@model|^(?:\S+ ){0,4}(?:STATUS|SCORE)"
+    about_last = reading.situation.last_run is not None and reading.has(r"\bDURATION\b")
+    about = (
+        bool(ids)
+        or about_last
+        or reading.has(
+            r"\bRUN\b|\bit\b|LAST|@bench|BENCHMARK|@model|^(?:\S+ ){0,4}(?:STATUS|SCORE)"
+        )
     )
     if not (bare or failed or (asks and about)):
         return None
+    if (
+        not ids
+        and reading.of_kind(MODEL)
+        and benchmark_ids(reading)
+        and not runs_of_models(reading)
+    ):
+        asked = {**_benchmark(reading), **model_arguments(reading.of_kind(MODEL))}
+        return Wish("clarify", {"missing": ["run"], "wish": "run_status", **asked})
     run = a_run(reading)
     made = made_model(reading) if not ids else None
     if of_made := [r.id for r in reading.situation.runs if r.model == made]:

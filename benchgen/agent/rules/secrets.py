@@ -30,6 +30,12 @@ _NOUN = re.compile(
     r"|пароль|api[\s-]?ключ|секретн\w* ключ|токен доступа|密钥|密码|令牌|パスワード|apiキー|シークレット|トークンを(?:見|教)",
     re.IGNORECASE,
 )
+_KEPT_IN = re.compile(
+    r"(?:^|[\s/\\~\"'`(])\.(?:ssh|aws|gnupg|kube|netrc|pgpass|env|npmrc|pypirc|git-credentials)(?![\w-])"
+    r"|\bid_(?:rsa|dsa|ecdsa|ed25519)\b|/etc/(?:shadow|sudoers)\b|/proc/\S*environ\b",
+    re.IGNORECASE,
+)
+"""Files that hold keys and passwords."""
 _ASK = re.compile(
     r"\b(?:print|show|tell|give|reveal|display|what(?:'s| is| are)|whats|echo|send|leak|read (?:me|out)|dump|expose|list|"
     r"see|share|which|repeat|output|zeig\w*|nenne?|sag|gib|verrate?|wie lautet|mu[eé]stra\w*|dime|dame|enseña\w*|cuál es|montre\w*|"
@@ -78,7 +84,9 @@ def _secretive(value: str) -> bool:
 
 
 def asks_for_secret(text: str) -> bool:
-    """Whether the text wants to be shown a key, token or password."""
+    """Whether the text wants to be shown a key, token or password, or names a file that holds such."""
+    if _KEPT_IN.search(text):
+        return True
     noun = _VARIABLE.search(text) or _NOUN.search(text)
     if noun is None or re.search(r"\b(?:answer|correct|right|score) keys?\b", text, re.IGNORECASE):
         return False

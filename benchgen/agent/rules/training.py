@@ -119,6 +119,7 @@ def job_type(reading: Reading) -> str | None:
         or reading.has(
             r"\b(?:FAILURES|DISTILL)\b|from (?:a )?(?:LAST |it )*RUN|RUN (?:based )?TRAIN"
         )
+        or (reading.situation.last_run is not None and reading.has(r"\bfrom it\b"))
     ) and (not data or reading.has(r"from (?:a )?(?:LAST |it )*RUN")):
         return "from-run"
     if data or reading.has(r"\bLORA\b|\bQUANT\b|\bDATASET\b"):
@@ -469,9 +470,9 @@ def logs(reading: Reading) -> Wish | None:
 def status(reading: Reading) -> Wish | None:
     """How a training stands; None if that is not asked."""
     asks = reading.has(_PROGRESS) or reading.has(
-        r"\b(?:STATUS|HOW|HOWMANY|SCORE|LOSS|STEP|DURATION|SOFAR|WRITTEN)\b|\b(?:over|through|complete|worked|work|ended|end|running|going|when)\b"
+        r"\b(?:STATUS|HOW|WHY|HOWMANY|SCORE|loss|STEP|DURATION|SOFAR|WRITTEN)\b|\b(?:over|through|complete|worked|work|ended|end|running|going|when)\b"
     )
-    subject = job_ids(reading) or reading.has(r"\bTRAIN\b|\bJOB\b|\bLORA\b|\bGRPO\b|\bLOSS\b")
+    subject = job_ids(reading) or reading.has(r"\bTRAIN\b|\bJOB\b|\bLORA\b|\bGRPO\b|\bloss\b")
     bare = reading.has(r"^(?:SHOW |a |please )*JOB (?:# )?\d+(?: (?:please|[.?!]))*$")
     alone = (
         asks and not run_ids(reading) and not reading.has(r"RUN|BENCHMARK|@") and _only_job(reading)
@@ -489,5 +490,5 @@ def _only_job(reading: Reading) -> bool:
         state.last_run is None
         and meant_job(state) is not None
         and (state.last_job is not None or bool(state.submitted))
-        and (reading.has(r"STATUS") or mentions_it(reading))
+        and (reading.has(r"STATUS|DURATION") or mentions_it(reading))
     )

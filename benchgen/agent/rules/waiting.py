@@ -255,6 +255,7 @@ def cancelled(reading: Reading) -> Wish:
 # ------------------------------------------------------------------------------------- preview
 
 _QUESTIONS = r"(?:QUESTION|q)(?: (?:#|number|no|nr|num|\.|s|:))* (\d+)((?: (?:(?:,|and) )+\d+(?! QUESTION))*)"
+_LONGEST_RANGE = 200
 _KEPT = {"keep": True}
 """Of a question that is spoken of and stays."""
 _STAYS = re.compile(
@@ -396,6 +397,8 @@ def _edits(reading: Reading) -> list[dict[str, Any]]:
     """The changes of single questions, in their order."""
     matches = list(reading.all(_QUESTIONS))
     waiting = last_of(reading, "preview")
+    if several := _range(reading):
+        return several
     if not matches and waiting and reading.has(r"DELETE (?:a )?LAST QUESTION"):
         return [{"q": waiting.told["n"], "remove": True}] if "n" in waiting.told else []
     found: list[tuple[list[int], dict[str, Any]]] = []
@@ -413,6 +416,17 @@ def _edits(reading: Reading) -> list[dict[str, Any]]:
         shared = change or next((c for c in near if c in told), {})
         edits += [{"q": number, **shared} for number in numbers if shared and shared != _KEPT]
     return edits
+
+
+def _range(reading: Reading) -> list[dict[str, Any]]:
+    """The questions from one to another that are to go or to be replaced: delete questions 1 to 3."""
+    match = reading.find(
+        r"\b(DELETE|REPLACE)\b.*\bQUESTION (\d+) (?:to|-|–|through|into|bis|until|a|у|до) (\d+)\b"
+    )
+    if match is None or not 0 < int(match[3]) - int(match[2]) < _LONGEST_RANGE:
+        return []
+    change = {"remove": True} if match[1] == "DELETE" else {"replace": True}
+    return [{"q": number, **change} for number in range(int(match[2]), int(match[3]) + 1)]
 
 
 def _change(reading: Reading, before: str, after: str, start: int, end: int) -> dict[str, Any]:

@@ -232,10 +232,13 @@ class Tools:
         preview: str | None = None,
         q: int | None = None,
         listed: str = "",
+        benchmark: int | None = None,
     ) -> Outcome:
         """What a word means; how much a figure says, of a run where it is one's; one question of a preview; a list."""
         if listed in lists.NEXT:
             return lists.listed(situation, listed)
+        if topic == "benchmark" and benchmark is not None:
+            return lists.benchmark(self._desk, benchmark)
         if preview is not None and q is not None:
             return changing.shown(self._desk, waiting_for(situation, preview, "preview"), q)
         if topic == figures.TOPIC and (percent is not None or run is not None):

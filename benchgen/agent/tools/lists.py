@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from benchgen.agent.reply import Outcome
 from benchgen.agent.situation import Situation
 from benchgen.agent.tools import words
+from benchgen.agent.tools.desk import Desk
 
 MOST = 15
 NEXT = {
@@ -32,6 +33,21 @@ def listed(situation: Situation, what: str) -> Outcome:
     shown = "\n".join(f"- {line}" for line in lines[-MOST:])
     rest = "" if what == "files" else f"; `benchgen {what}` lists them all"
     return Outcome(f"{head}:\n\n{shown}\n\nNext: {NEXT[what]}{rest}.", {"number": len(lines)})
+
+
+def benchmark(desk: Desk, id: int) -> Outcome:
+    """One benchmark as it stands, with its page."""
+    found = desk.ws.benchmark(id)
+    row = found.row
+    number = words.plural(row.questions, "question")
+    next_ = (
+        f"run benchmark {id} on MODEL" if found.state == "published" else f"publish benchmark {id}"
+    )
+    text = (
+        f"Benchmark {id}: {words.name(row.name)}, {number} ({row.kind}), {found.state}. Page: {found.link}\n\n"
+        f"Next: `{next_}`."
+    )
+    return Outcome(text, {"benchmark": id, "state": found.state}, links=(found.link,))
 
 
 def _lines(situation: Situation, what: str) -> Iterator[str]:
