@@ -75,6 +75,11 @@ class Run(Record):
         return self.benchmark.questions[: self.row.settings.get("limit")]
 
     @property
+    def done(self) -> tuple[int, int]:
+        """(replies that are there, replies asked for)."""
+        return len(self.traces()), len(self.questions) * self.row.settings.get("repeats", 1)
+
+    @property
     def score(self) -> float | None:
         """Right of scored, in [0, 1]; None when nothing was scored."""
         return self.summary["score"]  # type: ignore[no-any-return]
@@ -192,8 +197,7 @@ class Run(Record):
             if self.traces().unanswered:
                 told["next"] = f"benchgen resume run_id={self.id} retry_errors=yes"
             return told
-        told["asked"] = len(self.questions) * self.row.settings.get("repeats", 1)
-        told["done"] = len(self.traces())
+        told["done"], told["asked"] = self.done
         told["progress"] = processing(told["done"], told["asked"])
         if self.row.error:
             told["error"] = self.row.error

@@ -92,6 +92,12 @@ class Job(Record):
         id = self.row.model_id
         return Model(self.place, id) if id else None
 
+    @property
+    def planned_steps(self) -> int:
+        """Steps that its plan expects; 0 where it expects none, as for a merge."""
+        plan = self.place.store.get(PlanRow, self.row.plan_id).plan
+        return round(float(plan["estimates"].get("steps", {"value": 0})["value"]))
+
     def metrics(self) -> list[dict[str, Any]]:
         """One row a step: step, loss and what else the trainer logged, held-out scores among it.
 
@@ -130,8 +136,7 @@ class Job(Record):
         if len(last) < 2:
             return None
         spent = last[-1]["seconds"] - last[0]["seconds"]
-        plan = self.place.store.get(PlanRow, self.row.plan_id).plan
-        total = plan["estimates"]["steps"]["value"]
+        total = self.planned_steps
         done = last[-1]["step"] - last[0]["step"]
         return round(spent / done * max(0, total - last[-1]["step"])) if done > 0 else None
 

@@ -282,12 +282,7 @@ class TrainingMonitor:
     def output(self) -> Output:
         """How it stands now."""
         told, rows = self.job.status(), self.job.metrics()
-        steps = (
-            round(self.job.plan.estimates["steps"].value)
-            if "steps" in self.job.plan.estimates
-            else 0
-        )
-        line = f"Job {self.job.id}: {told['state']}" + _step(told, steps)
+        line = f"Job {self.job.id}: {told['state']}" + _step(told, self.job.planned_steps)
         facts = {
             k: v for k, v in tables.flat(told).items() if k not in ("job", "plan", "state", "step")
         }

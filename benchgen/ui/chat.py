@@ -25,9 +25,12 @@ from benchgen.errors import NotFound
 from benchgen.records import PlanRecord
 from benchgen.ui import confirm, parts, render
 from benchgen.ui.composer import composer
+from benchgen.ui.underway import UnderWay
 
 INTERVAL_S = 0.1
 """Between two drawings."""
+POLL_S = 1.0
+"""Between two looks at what was begun and goes on by itself."""
 CHOICES = 5
 """Buttons for numbered choices; the others are typed."""
 TAIL_TURNS = 5
@@ -87,6 +90,9 @@ class ChatPanel:
         self._sent: Future[Any] | None = None
         self._since: dict[tuple[Any, Any], tuple[float, float]] = {}
         self._left: dict[tuple[Any, Any], float] = {}
+        self._begun = UnderWay(getattr(self.agent, "ws", None))
+        self._bars: tuple[Event, ...] = ()
+        self._looked = 0.0
         self._box: Box | None = None
         self._painter: threading.Thread | None = None
         self._handles: dict[str, Any] = {}
@@ -234,6 +240,7 @@ class ChatPanel:
             self._state = str(event.get("state"))
         elif kind == "progress":
             self._progress(event)
+        self._begun.note(event)
 
     def _progress(self, event: Event) -> None:
         """Work out how long a record may still take, at its speed since the panel first heard of it."""
@@ -256,7 +263,16 @@ class ChatPanel:
         self._live = []
 
     def _now(self) -> render.Piece:
-        return render.turn(self._live, self._left)
+        return render.turn(
+            [*self._live, *({**bar, "type": "progress"} for bar in self._bars)], self._left
+        )
+
+    def _look(self) -> None:
+        """Look how far is what goes on by itself, once in POLL_S."""
+        if self._begun.moving and time.monotonic() - self._looked < POLL_S:
+            return
+        self._bars = self._begun.look()
+        self._looked = time.monotonic()
 
     def _file(self) -> str:
         folder = getattr(self.agent, "folder", None)
@@ -276,7 +292,7 @@ class ChatPanel:
         """The painter's thread: at most one drawing an interval, while the panel is open."""
         wake = self._wake
         while True:
-            wake.wait()
+            wake.wait(POLL_S if self._begun.moving else None)
             if self._closed or self._wake is not wake:  # closed, and perhaps opened again since
                 return
             wake.clear()
@@ -292,6 +308,7 @@ class ChatPanel:
             self._take(self._news.popleft())
         if self._closed:
             return
+        self._look()
         for name, bundle in self._bundles().items():
             if self._drawn.get(name) != bundle and self._handles.get(name) is not None:
                 self._handles[name].update(bundle, raw=True)
