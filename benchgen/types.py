@@ -18,6 +18,8 @@ from typing import Any, Protocol, Self
 KINDS = ("mcq", "qa", "numeric", "tool", "keypoints")
 STATUSES = ("ok", "no_answer", "ambiguous", "truncated", "empty", "refused", "error")
 MODES = ("failures", "all", "distill")
+DTYPES = ("float32", "bfloat16", "float16")
+"""Types of weights that a model is loaded or saved in."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 Message = dict[str, str]

@@ -26,6 +26,7 @@ from benchgen.benchmark.prompts import render  # noqa: E402
 from benchgen.errors import ConfigError, DataError, TrainingError  # noqa: E402
 from benchgen.models.chat import encode_prompt  # noqa: E402
 from benchgen.models.local import LocalModel  # noqa: E402
+from benchgen.train.abort import AbortRules  # noqa: E402
 from benchgen.train.grpo import GRPOOutcome, schedule, train_grpo  # noqa: E402
 from benchgen.train.grpo_reporting import grpo_reporter, row_of  # noqa: E402
 from benchgen.train.grpo_settings import GRPOSettings  # noqa: E402
@@ -33,7 +34,6 @@ from benchgen.train.rewards import Rewards, Verdict, zero_variance  # noqa: E402
 from benchgen.train.rollouts import STEPS  # noqa: E402
 from benchgen.train.settings import SFTSettings  # noqa: E402
 from benchgen.train.sft import train_lora  # noqa: E402
-from benchgen.train.watch import Watch  # noqa: E402
 from benchgen.types import Evaluation, Question, Request  # noqa: E402
 from tests.test_train_faults import small_memory  # noqa: E402
 
@@ -315,7 +315,7 @@ def fine(**changes: Any) -> dict[str, Any]:
 
 def last_step(rows: list[dict[str, Any]], completions: int = 8) -> tuple[int, str]:
     """(number of the row at which the watch stopped, what it said); (0, "") if it never did."""
-    watch = Watch(completions)
+    watch = AbortRules(completions)
     for number, row in enumerate(rows, 1):
         try:
             watch.look({**row, "step": number})

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from benchgen.config.schema import Config, HardwareConfig
 from benchgen.errors import ConfigError
-
-DTYPES = ("auto", "float32", "bfloat16", "float16")
+from benchgen.types import DTYPES
 
 
 def user_name(config: Config | None = None) -> str:
@@ -20,11 +19,11 @@ def user_name(config: Config | None = None) -> str:
 
 def check_hardware(hardware: HardwareConfig) -> None:
     """Nothing; ConfigError for a value that would fit no machine."""
-    if hardware.dtype not in DTYPES:
+    if hardware.dtype not in ("auto", *DTYPES):
         raise ConfigError(
             f"hardware.dtype={hardware.dtype} is not known",
             got=hardware.dtype,
-            allowed=DTYPES,
+            allowed=["auto", *DTYPES],
             next="hardware.dtype=auto takes the fastest that is safe",
         )
     for name in ("threads", "batch_rows", "processes"):

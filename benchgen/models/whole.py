@@ -8,10 +8,10 @@ from typing import Any
 
 from benchgen.errors import DataError, NotFound
 from benchgen.models.fingerprint import WEIGHTS
+from benchgen.types import DTYPES
 
 INDEX = "*.index.json"
 """Names the files that the weights are split over."""
-DTYPES = ("float32", "bfloat16", "float16")
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model")
 
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchgen.train.abort import AbortRules
 from benchgen.train.checkpoints import mark_whole
 from benchgen.train.job import Metrics
-from benchgen.train.watch import Watch
 
 NAMES = (
     *("loss", "reward", "reward_std", "zero_variance", "clipped", "unmeasured", "length"),
@@ -26,7 +26,7 @@ def grpo_reporter(on_metrics: Metrics | None, completions: int) -> Any:
 
     class Reporter(TrainerCallback):
         def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            self.watch = Watch(completions)
+            self.watch = AbortRules(completions)
             for entry in state.log_history:  # of the steps before a resumption
                 if "reward" in entry:
                     self.watch.note({**entry, "grad_norm": entry.get("grad_norm")})

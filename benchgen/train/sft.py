@@ -31,7 +31,7 @@ from benchgen.train.loading import load_for_training, unsloth_first
 from benchgen.train.ranks import FollowedError, rank
 from benchgen.train.reporting import reporter
 from benchgen.train.settings import SFTSettings, check_settings
-from benchgen.train.stopping import Watch, callback
+from benchgen.train.stopping import EarlyStop, callback
 
 quiet_libraries()
 
@@ -103,7 +103,7 @@ def _train(  # noqa: PLR0913 - the parts of `train_lora`
     continued = prove(run, adapter, settings.batch_size) if adapter else None
     start = last_checkpoint(out / "checkpoints") if resume else None
     resumed_at = step_of(start)
-    watch = Watch(job.held_out, out, job.on_metrics) if job.held_out else None
+    watch = EarlyStop(job.held_out, out, job.on_metrics) if job.held_out else None
     if watch:
         watch.begin(resumed_at)
         run.add_callback(callback(watch, tokenizer))

@@ -16,7 +16,7 @@ BEST = "best"
 """Folder of the weights of the best step."""
 
 
-class Watch:
+class EarlyStop:
     """Evaluates every few steps. `evaluations` and `best_step` are what it found."""
 
     def __init__(self, held_out: HeldOut, out: Path, on_metrics: Metrics | None) -> None:
@@ -86,7 +86,7 @@ class Watch:
         part.replace(self.out / BEST / "adapter.safetensors")
 
 
-def callback(watch: Watch, tokenizer: Any) -> Any:
+def callback(watch: EarlyStop, tokenizer: Any) -> Any:
     """A trainer callback that evaluates every few steps and after the last."""
     from transformers import TrainerCallback
 

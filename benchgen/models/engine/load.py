@@ -11,13 +11,12 @@ from benchgen.errors import BenchgenError, ConfigError, ModelError, NotFound
 from benchgen.models import quiet_libraries
 from benchgen.models.device import Device, detect
 from benchgen.models.engine.threads import probed
+from benchgen.types import DTYPES
 
 quiet_libraries()
 
 import torch  # noqa: E402 - telemetry and log switches must be set before the libraries load
 from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: E402
-
-DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 
 def pick_device(device: str = "auto", dtype: str = "auto", threads: int | None = None) -> Device:
@@ -29,8 +28,8 @@ def pick_device(device: str = "auto", dtype: str = "auto", threads: int | None =
     """
     if device not in ("auto", "cpu", "cuda"):
         raise ConfigError("unknown device", got=device, allowed=["auto", "cpu", "cuda"])
-    if dtype not in DTYPES:
-        raise ConfigError("unknown dtype", got=dtype, allowed=DTYPES)
+    if dtype not in ("auto", *DTYPES):
+        raise ConfigError("unknown dtype", got=dtype, allowed=["auto", *DTYPES])
     if threads is not None and threads < 1:
         raise ConfigError("threads must be at least 1", got=threads)
     found = detect()

@@ -24,7 +24,7 @@ UNMEASURED, FEWEST = 0.02, 50
 
 
 @dataclass
-class Watch:
+class AbortRules:
     """Looks at every row; `completions` is how many a step has."""
 
     completions: int
