@@ -105,7 +105,7 @@ SHOWN = {
     89: "test_gate.py::test_any_other_answer_cancels_for_good",
     90: "test_agent_session.py::test_a_change_makes_a_new_plan_and_the_old_one_never_starts",
     91: "test_gate.py::test_of_several_confirmations_at_once_one_counts",
-    92: "faults/test_kill.py::test_a_killed_worker_goes_on_and_lands_one_model",
+    92: "faults/test_kill.py::test_notebook_killed_then_worker_killed_one_model_lands",
     93: "test_chain.py::test_run_plan_yes_run_again_compare",
     94: "test_loop.py::test_with_yes_it_measures_trains_and_measures_again",
     95: "test_loop.py::test_with_yes_it_measures_trains_and_measures_again",

@@ -17,7 +17,7 @@ import pytest
 
 from benchgen import config, jobs
 from benchgen.errors import StateError
-from benchgen.records import Benchmark
+from benchgen.records import Benchmark, PlanRecord
 from benchgen.store import read_jsonl
 from benchgen.workspace import Workspace
 
@@ -104,7 +104,19 @@ def test_a_run_killed_again_and_again_asks_every_question_once(
     soak("killed_runs", kills=kills, questions=QUESTIONS, asked_twice=0, lost=0)
 
 
-def test_a_killed_worker_goes_on_and_lands_one_model(
+NOTEBOOK = """
+import sys, benchgen
+benchgen.Workspace(sys.argv[1]).confirm(int(sys.argv[2]), "yes").wait()
+"""
+
+
+def confirmed_elsewhere(ws: Workspace, plan: PlanRecord) -> subprocess.Popen[bytes]:
+    """A process that confirms the plan and waits for its job, as a notebook's kernel does."""
+    command = [sys.executable, "-c", NOTEBOOK, str(ws.path), str(plan.id)]
+    return subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
+def test_notebook_killed_then_worker_killed_one_model_lands(
     ws: Workspace, bench: Benchmark, tiny_model: Path
 ) -> None:
     run = ws.run(bench, "reference")
@@ -113,24 +125,31 @@ def test_a_killed_worker_goes_on_and_lands_one_model(
         run=run,
         mode="distill",
         base_model=str(tiny_model),
-        max_steps=12,
+        max_steps=16,
         save_steps=2,
         name="survivor",
     )
-    job = ws.confirm(plan, "yes")
-    wait_for(lambda: len(job.metrics()) >= 5)
+    notebook = confirmed_elsewhere(ws, plan)
+    wait_for(lambda: ws.jobs().height == 1)
+    job = ws.job(1)
+    wait_for(lambda: len(job.metrics()) >= 2)
+    os.killpg(notebook.pid, signal.SIGKILL)
+    notebook.wait()
+    left = len(job.metrics())
+    wait_for(lambda: len(job.metrics()) >= left + 3)  # the job goes on without it
     pid = json.loads((job.folder / jobs.HEARTBEAT).read_text())["pid"]
     os.kill(pid, signal.SIGKILL)
     wait_for(lambda: job.state == "failed")
+    assert job.logs()
     assert job.model is None
     assert "survivor" not in ws.models()["name"]
     job.resume().wait()
     assert job.model is not None
     assert (ws.models()["name"] == "survivor").sum() == 1
     steps = [row["step"] for row in read_jsonl(job.folder / "metrics.jsonl") if "loss" in row]
-    assert set(steps) == set(range(1, 13))
-    assert steps[-1] == 12
-    assert job.row.result["steps"] == 12
+    assert set(steps) == set(range(1, 17))
+    assert steps[-1] == 16
+    assert job.row.result["steps"] == 16
     run = ws.run(bench, "survivor")
     assert run.status()["asked"] == QUESTIONS
 
