@@ -383,3 +383,75 @@ def test_progress_is_told_in_whatever_words_it_is_asked(
     assert reply.intent == intent
     assert told.items() <= reply.arguments.items()
     assert [len(agent.ws.store.all(kind)) for kind in (RunRow, JobRow, PlanRow)] == before
+
+
+# ---- ids of another kind, lists, looking back ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("run 8 status", "8 is a job, not a run. Next: `training status of job 8`"),
+        ("benchmark 1081", "1081 is a run, not a benchmark. Next: `status of run 1081`"),
+        ("plan training from run 12", "12 is a benchmark, not a run. Next: `benchmark 12`"),
+        ("logs of job 1081", "1081 is a run, not a job. Next: `status of run 1081`"),
+    ],
+)
+def test_an_id_of_another_kind_is_told_apart(text: str, told: str, begin: Begin) -> None:
+    """It is never taken for what has that number: it is used as it was said."""
+    agent = begin()
+    before = counts(agent.ws)
+    reply = agent.send(text)
+    assert reply.intent == "error"
+    assert told in reply.text
+    assert counts(agent.ws) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "told"),
+    [
+        ("list my runs", 6, "run 1082: Qwen/Qwen2.5-1.5B-Instruct on benchmark 16, running"),
+        ("which benchmarks do i have?", 6, "benchmark 15: Solar System 100, 100 questions (mcq)"),
+        ("show all jobs", 3, "job 7: from-run of Qwen/Qwen2.5-0.5B-Instruct, finished"),
+        ("welche modelle gibt es?", 12, "solar-distill-05b: adapter of Qwen/Qwen2.5-0.5B-Instruct"),
+    ],
+)
+def test_what_there_is_is_listed(text: str, number: int, told: str, begin: Begin) -> None:
+    reply = begin().send(text)
+    assert (reply.intent, reply.arguments["number"]) == ("explain", number)
+    assert told in reply.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what did frontier-large get on kitchen chemistry?",
+        "did gemma ever run on 12",
+        "has frontier-large been run on 16?",
+        "why did you run gemma on 12",
+        "is gemma running on 12?",
+        "how much longer?",
+    ],
+)
+def test_a_question_begins_no_run(text: str, begin: Begin) -> None:
+    agent = begin(last_run=1084)
+    before = counts(agent.ws)
+    assert agent.send(text).intent not in ("run_benchmark", "resume_run", "publish_and_run")
+    assert counts(agent.ws) == before
+
+
+def test_a_run_again_on_new_questions_writes_them_first(begin: Begin) -> None:
+    agent = begin(last_run=1081, last_benchmark=12)
+    before = counts(agent.ws)
+    reply = agent.send("run it again on new questions")
+    assert (reply.intent, reply.arguments["based_on"]) == ("create_benchmark", 12)
+    assert "Not done yet: the run" in reply.text
+    assert counts(agent.ws) == before
+
+
+def test_who_teaches_is_the_one_whose_answers_are_learnt_from(begin: Begin) -> None:
+    """Whichever model is named first."""
+    reply = begin().send("teach smollm2 135m with the correct answers of frontier-large")
+    assert reply.intent == "plan_training"
+    assert (reply.arguments["run"], reply.arguments["mode"]) == (1079, "distill")
+    assert reply.arguments["base_model"] == "HuggingFaceTB/SmolLM2-135M-Instruct"

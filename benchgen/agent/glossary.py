@@ -64,6 +64,17 @@ EXPLAINED = {
     "benchmark 1`.",
     "files": "Files lie in the folder `files` of the workspace, or are named with their path: tables of questions, "
     "documents, training rows. Next: `import FILE`.",
+    "exporting": "A benchmark goes out for other tools with `benchgen export benchmark_id=1 format=inspect path=out` "
+    "(also codabench, lm_eval, hf), a run with `benchgen export run_id=1 path=out`, and a chat, to be done again, with "
+    "`benchgen export session=NAME path=chat.ipynb`.",
+    "models that write": "Questions on any topic, and about documents, are written by a model that you connect: a file "
+    "conf/model/NAME.yaml (kind: endpoint, name, base_url, and in api_key_env the variable that holds the key), then "
+    "`benchgen chat agent.writer=NAME`. Without one there are the solar system, the elements, countries, units, "
+    "arithmetic, and your own files. Next: `create 20 questions about the solar system`.",
+    "privacy": "All of it stays in the workspace on this machine: benchmarks, runs, chats. Something leaves it only "
+    "where a model behind an endpoint is asked, a hub id is fetched or online tracking is set, and then without keys.",
+    "undoing": "What was done stays on record. A plan that waits is cancelled by any word but `yes`, a preview is "
+    "nothing until `Create it`, and a draft can be taken away with `benchgen delete benchmark_id=1`.",
     "models": "A model is a base model, one behind an endpoint, an adapter or a merged one; `benchgen models` lists "
     "them. Next: `run benchmark 1 on MODEL`.",
     "publishing a model": "Taking a model to the Hugging Face hub is done with the command line, where it is planned "

@@ -69,6 +69,34 @@ _MANY = re.compile(
 )
 
 
+_MATTERS = (
+    (r"\bexport\w*\b|\bdownload\b|\bexportier\w*|\bexporta\w*", "exporting"),
+    (r"\b(?:upload|push)\b.*\b(?:hub|hugging ?face)\b", "publishing a model"),
+    (
+        r"\b(?:connect|set up|configure|add)\b.*\b(?:openai|gpt\S*|claude|anthropic|endpoint|api|llm)\b|\bas (?:the|a|my) "
+        r"(?:writer|author)\b|\bwithout a model\b",
+        "models that write",
+    ),
+    (
+        r"\bwho can see\b|\bprivacy\b|\bsent (?:anywhere|out|to)\b|\btelemetry\b|\bleaves? (?:this|my) machine\b",
+        "privacy",
+    ),
+    (
+        r"\bnew chat\b|\bstart over\b|\bclear (?:the |this )?chat\b|\bneuer chat\b",
+        "start a new chat, name runs by id",
+    ),
+    (r"\bundo\b|\brevert\b|\btake (?:it|that) back\b", "undoing"),
+)
+"""Matters that no tool here does, by words of their own: looked for where nothing else was understood."""
+
+
+def matter(reading: Reading) -> Wish | None:
+    """What is done elsewhere than in a chat, explained; None of anything else."""
+    text = reading.text[:400].casefold()
+    found = next((topic for words, topic in _MATTERS if re.search(words, text)), None)
+    return Wish("explain", {"topic": found}) if found else None
+
+
 def listed(reading: Reading) -> Wish | None:
     """What there is of a sort: list my runs, which models are there; None if no list is asked for."""
     if reading.language == "en" and not _MANY.search(reading.text[:200]):
@@ -102,7 +130,9 @@ def help_wanted(reading: Reading) -> Wish | None:
 
 def how_to(reading: Reading) -> Wish | None:
     """How something is done, or what a word means, where no record is named."""
-    if reading.has(r"@|\d|\bdid\b|\bwas\b") or run_ids(reading):
+    if reading.has(r"@|\d|\bdid\b|\bwas\b|\b(?:STOP|DELETE|UNPUBLISH|RENAME)\b") or run_ids(
+        reading
+    ):
         return None
     terms = (
         "from RUN|GRPO|LORA|DISTILL|MERGE|ADAPTER|DRAFT|KEYPOINTS|QUANT|RANK|ALPHA|EPOCH|BASE|MODE"

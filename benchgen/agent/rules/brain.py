@@ -138,7 +138,7 @@ def _nothing(situation: Situation) -> Wish:
 def _unread(reading: Reading) -> Wish:
     if waiting.last_of(reading, "plan", "merge"):
         return waiting.cancelled(reading)
-    return Wish("unclear")
+    return asking.matter(reading) or Wish("unclear")
 
 
 # ------------------------------------------------------------------------------------- clauses

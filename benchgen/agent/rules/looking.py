@@ -27,6 +27,8 @@ _ONE = re.compile(
     re.IGNORECASE,
 )
 """One question by its place."""
+_SPAN = r"\b(?:ROW|LINE|QUESTION|FAILURES|DISTILL) (\d+) (?:to|-|–|through|until|bis|into|a|до|and) (\d+)\b"
+"""Rows from one to another."""
 _MODES = (("DISTILL", "distill"), ("FAILURES", "failures"), ("ALL", "all"))
 
 
@@ -44,7 +46,10 @@ def dataset(reading: Reading) -> Wish | None:
     mode = _mode(reading)
     if mode is None and view and arguments.get("run") == view.run:
         mode = view.mode
-    if mode is None and (one := _ONE.search(reading.text)) is not None:
+    if (span := reading.find(_SPAN)) is not None and int(span[1]) <= int(span[2]):
+        count = int(span[2]) - int(span[1]) + 1
+        arguments |= {"rows": count, "offset": max(0, int(span[1]) - 1)}
+    elif mode in (None, "all") and (one := _ONE.search(reading.text)) is not None:
         arguments |= {"mode": "all", "rows": 1, "offset": max(0, int(one["number"]) - 1)}
         mode = "all"
     arguments["mode"] = mode or "failures"
@@ -124,7 +129,7 @@ def _asks(reading: Reading) -> bool:
         r"|^(?:RUN |# )*\d+ (?:s |a )*(?:FAILURES|DISTILL)\b"
     ):
         return not reading.has(r"\bWHY\b.*\bFAIL|HOWMANY")
-    if reading.has(r"\b(?:SHOW|WHAT|WANT|LIMIT|ORD1|which)\b") and reading.has(
+    if reading.has(r"\b(?:SHOW|WHAT|WANT|LIMIT|ORD1|which|HOW)\b") and reading.has(
         r"\bROW\b|\bQUESTION\b|\bANSWER\b|\banswered\b|\breplies\b|\brepl(?:y|ied)\b|\bsaid\b|\bsay\b|\bwrote\b|outputs?\b"
     ):
         return (
@@ -215,7 +220,7 @@ def compare(reading: Reading) -> Wish | None:
     """Runs to set side by side; None if no comparison is asked for."""
     ids = run_ids(reading)
     better = reading.has(
-        r"\bIMPROVED\b|\bbetter\b|\bhelped\b|\bworse\b|\bgain|\b(?:TRAIN|JOB|LORA|GRPO|DISTILL|it) HELP\b"
+        r"\bIMPROVED\b|\bbetter\b|\bhelped\b|\bworse\b|\bgain|\b(?:TRAIN|JOB|LORA|GRPO|DISTILL|it) HELP\b|\bDISTILL (?:work|worked|succeed|pay)\b"
     )
     several = len(ids) > 1 and reading.has(
         r"\bLOW\b|\bSCORE\b|\bSHOW\b|\bSTATUS\b|\bLINK\b|^(?:\S+ )?HOW\b"
@@ -223,9 +228,7 @@ def compare(reading: Reading) -> Wish | None:
     both = reading.has(
         r"\b(?:both|two|three|2|3) (?:of them |it )?(?:SCORE|RUN)\b|SCORE of (?:it|these|ALL) RUN|(?:it|ALL) (?:\d |two |three )?(?:RUN|SCORE).*side"
     )
-    best = reading.has(
-        r"^(?:which|WHAT)\b.*\bMODEL\b.*\b(?:best|highest|better|IMPROVED|worst|top)\b"
-    ) and bool(benchmark_ids(reading))
+    best = reading.has(_BEST) and not ids
     if not (
         reading.has(r"\bCOMPARE\b")
         or several
@@ -242,6 +245,13 @@ def compare(reading: Reading) -> Wish | None:
     ):
         return None
     return _compared(reading, ids)
+
+
+_BEST = (
+    r"^(?:which|WHAT)\b.*(?:\bMODEL\b.*\b(?:best|highest|better|IMPROVED|worst|top)\b|\b(?:best|top) (?:\S+ )?MODEL\b)"
+    r"|\b(?:leaderboard|winning|winner)\b|\bRANK (?:a )*(?:RUN|MODEL)\b"
+)
+"""Which model is the best: all finished runs of a benchmark."""
 
 
 def _about_runs(reading: Reading) -> bool:
@@ -263,6 +273,13 @@ def _by_roles(reading: Reading, ids: list[int]) -> dict[str, Any]:
     named = roles.named(reading)
     if not ids and not named and reading.has(r"\b3 (?:of (?:it )?|\S+ )?(?:SCORE|RUN)\b"):
         named = [roles.TEACHER, roles.BASELINE, roles.TRAINED]
+    if (
+        not ids
+        and not named
+        and reading.situation.last_run is None
+        and reading.has(r"\bDISTILL work")
+    ):
+        named = [roles.BASELINE, roles.TRAINED]
     if len(ids) > 1 or not (len(named) > 1 or roles.TEACHER in named):
         return {}
     found = roles.runs_of_roles(reading, named)
@@ -303,6 +320,8 @@ def _runs_meant(reading: Reading, ids: list[int]) -> list[int]:
         return sorted(run.id for run in state.runs)[-(int(number[1]) if number else 2) :]
     if (benchmark := benchmark_ids(reading)) and reading.has(r"@bench|BENCHMARK \d|\bon \d"):
         return _finished(state, benchmark[0])
+    if not ids and reading.has(_BEST):
+        return _finished(state, _most_run(state) if benchmark == () else benchmark[0])
     if ids and reading.has(r"base|before|baseline|BASE|PREVIOUS"):
         return _with_earlier(ids[0], state)
     if not ids and reading.has(
@@ -314,6 +333,14 @@ def _runs_meant(reading: Reading, ids: list[int]) -> list[int]:
         meant = meant_benchmark(state)
         return _finished(state, meant) if meant is not None else []
     return ids
+
+
+def _most_run(state: Situation) -> int:
+    """The benchmark talked about, else the one with the most finished runs; 0 without any."""
+    if (meant := meant_benchmark(state)) is not None:
+        return meant
+    numbers = [run.benchmark for run in state.runs if run.state == "finished"]
+    return max(set(numbers), key=numbers.count, default=0)
 
 
 def _finished(state: Situation, benchmark: int) -> list[int]:

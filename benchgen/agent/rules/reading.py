@@ -324,7 +324,7 @@ def _sense(tokens: Sequence[Token], at: int) -> str:
             or (after in ("a", "of") and _names_next(tokens, at + 2))
         )
         return "EVAL" if begins and named else "BENCHMARK"
-    if gloss == "BENCHMARK" and begins and after.startswith("@model"):
+    if gloss in ("BENCHMARK", "SCORE") and begins and after.startswith("@model"):
         return "EVAL"
     if gloss == "DRAFT" and begins and (after == "a" or after.isdigit()):
         return "CREATE"

@@ -324,7 +324,9 @@ def status(reading: Reading) -> Wish | None:
         return Wish("run_status", {})
     asks = reading.has(r"\b(?:STATUS|SCORE|HOW|LINK|DURATION|SOFAR|HOWMANY|TROUBLE)\b") or (
         bool(ids)
-        and reading.has(r"^(?:is|are|was|has|have|did|does|WHAT|WHY|HOW|which|when)\b|\? ?$")
+        and reading.has(
+            r"^(?:is|are|was|has|have|did|does|WHAT|WHY|HOW|which|when|where|who)\b|\? ?$"
+        )
     )
     asks = asks or (bool(reading.of_kind(MODEL)) and reading.has(r"\bdid\b|\bgets?\b|\bgot\b"))
     failed = reading.has(

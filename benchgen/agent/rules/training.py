@@ -72,6 +72,8 @@ def plan(reading: Reading) -> Wish | None:
 
 
 def _asks(reading: Reading) -> bool:
+    if re.match(r"\W*q?lora\b", reading.text, re.IGNORECASE) and reading.has(r"\bRANK\b"):
+        return not reading.situation.waiting  # beside a plan it is one of its settings
     if reading.has(_PROGRESS) and not (
         reading.has(r"\bPLAN\b") or run_ids(reading) or reading.of_kind(HUB, FILE, MODEL)
     ):
@@ -151,6 +153,13 @@ def _made_by(reading: Reading) -> int | None:
     return seen.job if seen and seen.base else None
 
 
+def _made_last(reading: Reading) -> int | None:
+    """The job that made the model of the last run, where `it` can only mean that adapter."""
+    run = run_seen(reading.situation.last_run, reading.situation)
+    seen = model_seen(run.model, reading.situation) if run and mentions_it(reading) else None
+    return seen.job if seen and seen.base and not reading.of_kind(MODEL) else None
+
+
 def _is_adapter(reading: Reading, mark: Mark) -> bool:
     seen = model_seen(str(mark.value), reading.situation)
     return bool(seen and seen.kind == "adapter")
@@ -183,6 +192,8 @@ def _of_runs(reading: Reading) -> dict[str, Any]:
 def _of_job(reading: Reading) -> dict[str, Any]:
     """The job whose adapter is trained further: named, else the one that made the model of the run named."""
     ids, made = run_ids(reading), _made_by(reading)
+    if made is None and not ids and reading.situation.last_job is None:
+        made = _made_last(reading)
     job = made if made is not None and not job_ids(reading) else a_job(reading)
     found: dict[str, Any] = {} if job is None else {"job": job}
     return {**found, "run": ids[0], "mode": _mode(reading)} if ids else found
