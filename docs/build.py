@@ -104,8 +104,9 @@ def _notebook(path: Path) -> str:
 
     shown = ["image/svg+xml", "image/png", "text/plain"]
     settings = Config({"NbConvertBase": {"display_data_priority": shown}})
-    notebook = nbformat.read(path, as_version=4)
-    text, _ = MarkdownExporter(config=settings).from_notebook_node(notebook)
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    exporter = MarkdownExporter(config=settings)  # type: ignore[no-untyped-call]
+    text, _ = exporter.from_notebook_node(notebook)
     linked = re.sub(r"`(0\d_\w+)`", r"[\1](\1.md)", text)
     return f"{linked}\n\n*This page is `notebooks/{path.name}`.*\n"
 
