@@ -36,7 +36,7 @@ SWEEP = (
     "launcher.leaves_host=no",
     "-m",
 )
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0"}
+SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_raylet_start_wait_time_s": "180"}
 PATIENCE_S = 300
 
 
@@ -88,7 +88,7 @@ def benchgen(python: Path, verb: str, workspace: Path, *rest: str) -> dict[str, 
     """What a command of that environment said last."""
     line = [python, "-m", "benchgen.cli", verb, f"workspace={workspace}", "output=json", *rest]
     done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=ROOT,
-                          timeout=PATIENCE_S, env={**os.environ, **QUIET})  # fmt: skip
+                          timeout=PATIENCE_S, env={**os.environ, **SETTINGS})  # fmt: skip
     if done.returncode:
         raise SystemExit(f"{verb} ended with {done.returncode}: {done.stdout} {done.stderr}")
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -111,7 +111,7 @@ def cluster(python: Path, folder: Path) -> Iterator[str]:
                "--include-dashboard=false", f"--temp-dir={folder / 'ray'}"]  # fmt: skip
     log = folder / "cluster.log"
     with log.open("wb") as file:
-        head = subprocess.Popen(command, stdout=file, stderr=file, env={**os.environ, **QUIET})
+        head = subprocess.Popen(command, stdout=file, stderr=file, env={**os.environ, **SETTINGS})
     try:
         yield _address(head, log)
     finally:
