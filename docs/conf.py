@@ -14,6 +14,7 @@ extensions = [
 source_suffix = {".md": "markdown"}
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
+smartquotes = False  # a quoted message stands as the code says it
 default_role = "code"  # `x` in a docstring is code, as it is in Markdown
 highlight_language = "text"
 

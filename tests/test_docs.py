@@ -15,6 +15,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -182,6 +183,15 @@ def test_the_drawing_shows_the_path_of_the_loop_and_loads_nothing() -> None:
     stages = set(line[0].split(" -> ")) - {"publish"}  # an arrow, between draft and benchmark
     assert stages <= set(words)
     assert not re.search(r"href|url\((?!#)|<image|<script", text)
+
+
+def test_the_architecture_page_has_the_layers_that_are_held() -> None:
+    layers = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    held = [re.findall(r"\w+", layer) for layer in layers["contracts"][0]["layers"]]
+    (line,) = re.findall(
+        r"^`cli` > .*?\.$", (DOCS / "architecture.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    assert [re.findall(r"`(\w+)`", part) for part in line.split(">")] == held
 
 
 # --- commands -------------------------------------------------------------------------------------------------
