@@ -312,6 +312,7 @@ def parse(text: str) -> int | float | None:
     return int(value) if value == int(value) and "e-" not in text else value
 
 
+@lru_cache(maxsize=4096)
 def ordinal(word: str) -> int | None:
     """1 for first, erste, primera, 1st, 第一; None if the folded word is no ordinal."""
     if found := re.fullmatch(r"(\d{1,2})(?:st|nd|rd|th|\.|º|ª|er|e|ere|eme|-я|-й)", word):

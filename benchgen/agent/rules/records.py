@@ -249,6 +249,7 @@ def telling_end(text: str, window: Sequence[Word]) -> bool:
     return len(window) > 1 and text[window[-1].start - 1 : window[-1].start] == "-"
 
 
+@lru_cache(maxsize=16384)
 def _fits(word: str, name: Sequence[str], follows: bool) -> bool:
     """Whether the word is a part of the name, or the beginning of one (qwen of qwen2.5)."""
     for part in name:

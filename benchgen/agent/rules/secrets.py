@@ -32,7 +32,7 @@ _NOUN = re.compile(
 )
 _KEPT_IN = re.compile(
     r"(?:^|[\s/\\~\"'`(])\.(?:ssh|aws|gnupg|kube|netrc|pgpass|env|npmrc|pypirc|git-credentials)(?![\w-])"
-    r"|\bid_(?:rsa|dsa|ecdsa|ed25519)\b|/etc/(?:shadow|sudoers)\b|/proc/\S*environ\b",
+    r"|\bid_(?:rsa|dsa|ecdsa|ed25519)\b|/etc/(?:shadow|sudoers)\b|/proc/\S{0,40}environ\b",
     re.IGNORECASE,
 )
 """Files that hold keys and passwords."""
