@@ -5,22 +5,28 @@ The environment is set while this file is read, so that notebook kernels and sta
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import random
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import hypothesis
 import pytest
 
+from benchgen.config import cache_folder
 from benchgen.doctor import nvidia_driver
+from benchgen.errors import NotFound
 from benchgen.models.device import detect
+from benchgen.models.embedded import FOLDER, embedded_model
 
-# BENCHGEN_CACHE stays as it is: the embedded model, converted once, is used again by every test.
+# BENCHGEN_CACHE names where the embedded model lies, converted once and used by every test.
 # The others set the length of the tests that `make soak` runs in their long form.
 KEPT = {"BENCHGEN_CACHE", "BENCHGEN_KILLS", "BENCHGEN_WRITERS_S", "BENCHGEN_SOAK"}
 SECRETS = (
@@ -44,6 +50,23 @@ os.environ.update(
     NO_COLOR="1",
     COLUMNS="100",
 )
+
+
+def _own_cache(worker: str) -> None:
+    """Gives one of several workers a cache of its own, with what lies in the machine's.
+
+    A device's lock lies in the cache: with one for all, the jobs of one worker's tests wait for another's.
+    """
+    shared, own = cache_folder(), Path(tempfile.mkdtemp(prefix=f"cache-{worker}-"))
+    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    for part in (FOLDER, "threads.json"):
+        if (shared / part).exists():
+            (own / part).symlink_to(shared / part)
+    os.environ["BENCHGEN_CACHE"] = str(own)
+
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    _own_cache(os.environ["PYTEST_XDIST_WORKER"])
 
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("repeatable")
@@ -91,6 +114,13 @@ def _without_torch(config: pytest.Config) -> bool:
     return "not torch" in str(config.option.markexpr)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Converts the embedded model before several workers begin, so that they have it in common."""
+    if getattr(config.option, "numprocesses", None) and not _without_torch(config):
+        with suppress(NotFound):  # without the wheel the tests that need it say so
+            embedded_model()
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leaves out whole files marked `torch` where torch is not wanted, since importing them may load it."""
     if collection_path.suffix != ".py" or not _without_torch(config):
@@ -98,13 +128,25 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if _MARKED_TORCH.search(collection_path.read_text()) else None
 
 
+LONGEST = ("browser", "notebook", "torch", "slow")
+"""Marks of the files that take longest, the longest first."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks every executed notebook, and skips what needs a GPU where there is none."""
+    """Marks every executed notebook, skips what needs a GPU where there is none, and puts the longest files first.
+
+    Workers take whole files in this order, so that none is alone with a long one at the end.
+    """
+    places: dict[Path, int] = {}
     for item in items:
         if item.path.suffix == ".ipynb":
             item.add_marker(pytest.mark.notebook)
         if item.get_closest_marker("gpu") and nvidia_driver() is None:
             item.add_marker(pytest.mark.skip(reason="waits for a machine with an NVIDIA GPU"))
+        marks = {mark.name for mark in item.iter_markers()}
+        place = next((n for n, name in enumerate(LONGEST) if name in marks), len(LONGEST))
+        places[item.path] = min(place, places.get(item.path, place))
+    items.sort(key=lambda item: places[item.path])
 
 
 @pytest.hookimpl(wrapper=True)
