@@ -1,4 +1,4 @@
-"""GRPO from the plan to the catalogue, in a worker of its own: rewarded, killed, resumed, started from an adapter."""
+"""GRPO from the plan to the catalogue: rewarded, killed in a worker of its own, resumed, started from an adapter."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ import pytest
 
 from benchgen import config, jobs
 from benchgen.errors import StateError
-from benchgen.records import Benchmark, Job
+from benchgen.records import Benchmark, PlanRecord
 from benchgen.run.runner import scored
 from benchgen.store import BenchmarkRow, read_jsonl
 from benchgen.workspace import Workspace
+from tests.trained import ended, worked
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
@@ -44,9 +45,8 @@ def bench(ws: Workspace) -> Benchmark:
     return ws.create(draft).publish()
 
 
-def trained(ws: Workspace, bench: Benchmark, base: str, **more: Any) -> Job:
-    plan = ws.plan("grpo", benchmark=bench, base_model=base, **{**SMALL, **more})
-    return ws.confirm(plan, "yes")
+def plan(ws: Workspace, bench: Benchmark, base: Path | str, **more: Any) -> PlanRecord:
+    return ws.plan("grpo", benchmark=bench, base_model=str(base), **{**SMALL, **more})
 
 
 def test_it_lands_in_the_catalogue_is_asked_and_reported(
@@ -55,7 +55,7 @@ def test_it_lands_in_the_catalogue_is_asked_and_reported(
     own = config.GrpoConfig(num_generations=2, max_completion_length=6)
     run, found = ws.preflight(bench, str(tiny_model), grpo=own, limit=4)
     assert (found.prompts, found.num_generations, len(run.traces())) == (4, 2, 8)
-    job = trained(ws, bench, str(tiny_model), name="rewarded").wait()
+    job = ended(ws, plan(ws, bench, tiny_model, name="rewarded")).wait()
     assert job.model is not None
     assert job.model.row.name == "rewarded"
     assert set(job.model.row.seen) == {q.key for q in bench.questions}
@@ -82,7 +82,7 @@ def test_it_lands_in_the_catalogue_is_asked_and_reported(
 def test_killed_it_goes_on_and_lands_one_model(
     ws: Workspace, bench: Benchmark, tiny_model: Path
 ) -> None:
-    job = trained(ws, bench, str(tiny_model), name="survivor")
+    job = ws.confirm(plan(ws, bench, tiny_model, name="survivor"), "yes")
     end = time.monotonic() + 300
     while len(job.metrics()) < 2:
         assert time.monotonic() < end
@@ -104,7 +104,7 @@ def test_a_hopeless_one_fails_with_the_reason(
     ws: Workspace, bench: Benchmark, tiny_model: Path
 ) -> None:
     """A random model never ends its replies."""
-    job = trained(ws, bench, str(tiny_model), max_steps=9)
+    job = ended(ws, plan(ws, bench, tiny_model, max_steps=9))
     with pytest.raises(StateError, match="were cut at their limit"):
         job.wait()
     told = job.status()
@@ -130,14 +130,14 @@ def test_it_starts_from_a_short_sft_adapter(
         r=2,
         alpha=4,
     )
-    ws.confirm(sft, "yes").wait()
-    plan = ws.plan("grpo", benchmark=bench, base_model="short", name="longer", **SMALL)
-    assert plan.plan.base["adapter"]["name"] == "short"
-    assert plan.plan.hyperparameters["r"] == 2
-    assert any("its own shape" in w for w in plan.plan.warnings)
+    worked(ws, sft)
+    record = plan(ws, bench, "short", name="longer")
+    assert record.plan.base["adapter"]["name"] == "short"
+    assert record.plan.hyperparameters["r"] == 2
+    assert any("its own shape" in w for w in record.plan.warnings)
     keys = {q.key for b in (bench, practice) for q in b.questions}
-    assert set(plan.plan.seen) == keys
-    job = ws.confirm(plan, "yes").wait()
+    assert set(record.plan.seen) == keys
+    job = worked(ws, record)
     assert job.model is not None
     landed = json.loads((job.folder / "adapter" / "adapter_config.json").read_text())
     assert landed["r"] == 2
@@ -149,7 +149,7 @@ def test_it_starts_from_a_short_sft_adapter(
 def test_a_benchmark_that_changed_meanwhile_is_refused_by_the_worker(
     ws: Workspace, bench: Benchmark, tiny_model: Path
 ) -> None:
-    plan = ws.plan("grpo", benchmark=bench, base_model=str(tiny_model), **SMALL)
+    record = plan(ws, bench, tiny_model)
     ws.store.change(BenchmarkRow, bench.id, program_sha256="0" * 64)
     with pytest.raises(StateError, match="program_sha256 is another"):
-        ws.confirm(plan, "yes").wait()
+        worked(ws, record)

@@ -13,6 +13,7 @@ from benchgen.errors import ConfigError, DataError, StateError
 from benchgen.records import Benchmark
 from benchgen.store import ModelRow
 from benchgen.workspace import Workspace
+from tests.trained import ended
 
 pytestmark = pytest.mark.slow
 
@@ -206,19 +207,21 @@ def test_a_sibling_holds_out_as_many(ws: Workspace) -> None:
 
 @pytest.mark.slow
 @pytest.mark.torch
-def test_a_job_asks_it_and_stops_when_nothing_is_learned(ws: Workspace, file: Path) -> None:
+def test_a_job_asks_it_and_stops_when_nothing_is_learned(
+    ws: Workspace, file: Path, tiny_model: Path
+) -> None:
     """Two steps of so small a training change no answer: the second evaluation without a gain ends it."""
     bench = draft(ws).publish()
     plan = ws.plan(
         "lora",
         dataset=file,
-        base_model="smollm2_135m",
+        base_model=str(tiny_model),
         stop=config.StopConfig(benchmark_id=bench.id, every=1, patience=1),
         max_steps=6,
         learning_rate=1e-6,
         batch_size=2,
     )
-    job = ws.confirm(plan, "yes").wait()
+    job = ended(ws, plan).wait()
     scores = [e["score"] for e in job.row.result["evaluations"]]
     assert job.row.result["steps"] == len(scores) == 2
     assert scores[0] == scores[1] is not None

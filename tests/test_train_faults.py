@@ -21,7 +21,7 @@ from benchgen.train.reporting import reporter  # noqa: E402
 from benchgen.train.sft import train_lora  # noqa: E402
 from benchgen.workspace import Workspace  # noqa: E402
 from tests.test_train_sft import FAST, ROWS, losses, tiny  # noqa: E402, F401 - a fixture
-from tests.trained import dataset  # noqa: E402
+from tests.trained import dataset, ended  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -232,7 +232,7 @@ def test_a_loss_that_is_no_number_ends_the_job_with_one_line(tiny: Path, tmp_pat
     base = overflowing(tiny, tmp_path / "overflowing")
     file = dataset(tmp_path)
     plan = ws.plan("lora", dataset=file, base_model=str(base), max_steps=3, batch_size=2)
-    job = ws.confirm(plan, "yes")
+    job = ended(ws, plan)
     with pytest.raises(StateError, match="loss of step 1 is not a number"):
         job.wait()
     told = job.status()

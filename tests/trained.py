@@ -1,14 +1,16 @@
-"""Finished trainings as records and files, without training: for tests of what is planned on top of them."""
+"""Trainings as records and files without training, for what is planned on top; and trainings in this process."""
 
 from __future__ import annotations
 
 import json
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors.numpy import save_file
 
+from benchgen import jobs, worker
 from benchgen.models import catalogue
 from benchgen.plan import gate
 from benchgen.records import Job, PlanRecord
@@ -61,3 +63,25 @@ def finished(ws: Workspace, record: PlanRecord, seen: list[str] | None = None) -
     )
     ws.store.change(JobRow, job.id, state="finished", model_id=row.id)
     return ws.job(job.id)
+
+
+def begun(ws: Workspace, record: PlanRecord) -> Job:
+    """The job of that plan, confirmed, with no process that works on it."""
+    job = Job(ws.place, gate.decide(ws.store, record.id, "yes", "test").id)
+    job.folder.mkdir(parents=True)
+    return job
+
+
+def worked(ws: Workspace, record: PlanRecord) -> Job:
+    """The finished job of a plan, its work done in this process, where what goes wrong is raised."""
+    job = begun(ws, record)
+    worker.work(ws, job)
+    return job
+
+
+def ended(ws: Workspace, record: PlanRecord) -> Job:
+    """The job of a plan, done in this process as a worker does it: it may have failed, and has a log."""
+    job = begun(ws, record)
+    with (job.folder / jobs.LOG).open("a") as log, redirect_stdout(log):
+        worker.main([str(ws.path), str(job.id)])
+    return job
