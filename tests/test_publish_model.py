@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,14 +28,17 @@ TOKEN = "hf_" + "secret" * 6
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    loaded = sys.modules.get("huggingface_hub.constants")
-    if loaded is not None and loaded.HF_HUB_OFFLINE:
-        pytest.skip("another test of this process loaded the hub's library for use offline")
+    from huggingface_hub import constants
+
     with Hub(TOKEN) as server:
         monkeypatch.setenv("HF_ENDPOINT", server.url)
         monkeypatch.setenv("HF_TOKEN", TOKEN)
         monkeypatch.setenv("HF_HUB_OFFLINE", "0")
         monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")  # the stand-in knows plain LFS
+        monkeypatch.setattr(
+            constants, "HF_HUB_OFFLINE", False
+        )  # read when it was loaded, by any test
+        monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
         yield server
 
 
