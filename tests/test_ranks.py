@@ -11,10 +11,9 @@ import pytest
 from benchgen import config
 from benchgen.config import HardwareConfig
 from benchgen.errors import ConfigError
-from benchgen.records import Job
 from benchgen.train import ranks
 from benchgen.workspace import Workspace
-from tests.trained import dataset
+from tests.trained import dataset, worked
 
 TWO = HardwareConfig(device="cpu", dtype="float32", processes=2)
 
@@ -100,11 +99,11 @@ def test_two_learn_what_one_does_and_land_one_adapter(
 ) -> None:
     one = HardwareConfig(device="cpu", dtype="float32")
 
-    def trained(name: str, hardware: HardwareConfig) -> Job:
-        plan = planned(ws, tiny_model, tmp_path, name=name, hardware=hardware, batching="padded")
-        return ws.confirm(plan, "yes").wait()
+    def plan(name: str, hardware: HardwareConfig) -> Any:
+        return planned(ws, tiny_model, tmp_path, name=name, hardware=hardware, batching="padded")
 
-    alone, together = trained("alone", one), trained("together", TWO)
+    alone = worked(ws, plan("alone", one))
+    together = ws.confirm(plan("together", TWO), "yes").wait()
     losses = [[row["loss"] for row in job.metrics()] for job in (alone, together)]
     assert losses[1] == pytest.approx(losses[0], abs=1e-4)
     assert [row["step"] for row in together.metrics()] == [1, 2, 3]

@@ -1,4 +1,4 @@
-"""One browser a file of tests."""
+"""One browser and one window a file of tests."""
 
 from __future__ import annotations
 
@@ -14,3 +14,11 @@ from tests.browser import lab
 def chromium() -> Iterator[Any]:
     with lab.chromium() as browser:
         yield browser
+
+
+@pytest.fixture(scope="module")
+def window(chromium: Any) -> Iterator[Any]:
+    """Its pages have one cache: JupyterLab's own files are fetched and compiled once."""
+    context = chromium.new_context()
+    yield context
+    context.close()

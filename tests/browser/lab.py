@@ -155,20 +155,24 @@ class Lab:
         size: tuple[int, int] = (1280, 1500),
     ) -> None:
         self.url, self.notebook = url, notebook
-        self.page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+        self.page = browser.new_page()
+        self.page.set_viewport_size({"width": size[0], "height": size[1]})
         self.page.set_default_timeout(WAITS_S * 1000)
         self.asked: list[str] = []
         self.page.on("request", lambda r: self.asked.append(r.url))
         self.open()
-        theme = "JupyterLab Dark" if dark else "JupyterLab Light"  # a server keeps the last one
-        self.command("apputils:change-theme", theme=theme)
-        self.page.wait_for_selector(f"body[data-jp-theme-name='{theme}']", state="attached")
+        self.theme(dark)  # a server keeps the last one
 
     def open(self) -> None:
         """Show the notebook, its kernel ready."""
         self.page.goto(f"{self.url}/doc/tree/{self.notebook}?reset")
         self.page.wait_for_selector(".jp-Notebook .jp-Cell", state="visible")
         self.page.wait_for_function("() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.connectionStatus === 'connected'")  # fmt: skip
+
+    def theme(self, dark: bool) -> None:
+        theme = "JupyterLab Dark" if dark else "JupyterLab Light"
+        self.command("apputils:change-theme", theme=theme)
+        self.page.wait_for_selector(f"body[data-jp-theme-name='{theme}']", state="attached")
 
     def command(self, name: str, **given: Any) -> None:
         self.page.evaluate(

@@ -38,20 +38,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
         yield url, folder
 
 
-def opened(
-    chromium: Any, server: tuple[str, Path], name: str, *cells: str, dark: bool = False
-) -> Lab:
+def opened(window: Any, server: tuple[str, Path], name: str, *cells: str) -> Lab:
     url, folder = server
     write_notebook(folder / f"{name}.ipynb", [f"WS = 'ws-{name}'" + SETUP, *cells])
-    lab = Lab(chromium, url, f"{name}.ipynb", dark=dark)
+    lab = Lab(window, url, f"{name}.ipynb")
     lab.run_all()
     return lab
 
 
 def test_a_plan_confirmed_by_double_click_starts_one_job(
-    chromium: Any, server: tuple[str, Path]
+    window: Any, server: tuple[str, Path]
 ) -> None:
-    lab = opened(chromium, server, "job", "agent = agent_in(ws, {})\nChatPanel(agent)")
+    lab = opened(window, server, "job", "agent = agent_in(ws, {})\nChatPanel(agent)")
     lab.box.wait_for()
     ws = Workspace(server[1] / "ws-job")
     before = ws.jobs().height
@@ -76,8 +74,8 @@ def test_a_plan_confirmed_by_double_click_starts_one_job(
     lab.close()
 
 
-def test_a_benchmark_is_made_with_buttons(chromium: Any, server: tuple[str, Path]) -> None:
-    lab = opened(chromium, server, "make", "agent = agent_in(ws, {})\nChatPanel(agent)")
+def test_a_benchmark_is_made_with_buttons(window: Any, server: tuple[str, Path]) -> None:
+    lab = opened(window, server, "make", "agent = agent_in(ws, {})\nChatPanel(agent)")
     lab.box.wait_for()
     before = Workspace(server[1] / "ws-make").benchmarks().height
     lab.say('Create a multiple choice benchmark "Planets" with 8 questions about the solar system')
@@ -92,19 +90,9 @@ def test_a_benchmark_is_made_with_buttons(chromium: Any, server: tuple[str, Path
     lab.close()
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_replies_are_filtered_and_paged(
-    chromium: Any, server: tuple[str, Path], dark: bool
-) -> None:
-    name = f"browse-{dark}"
-    lab = opened(
-        chromium,
-        server,
-        name,
-        "browse.RunBrowser(ws.get_run(1080))",
-        "browse.leaderboard(ws)",
-        dark=dark,
-    )
+def test_replies_are_filtered_and_paged(window: Any, server: tuple[str, Path]) -> None:
+    cells = "browse.RunBrowser(ws.get_run(1080))", "browse.leaderboard(ws)"
+    lab = opened(window, server, "browse", *cells)
     page = lab.page
     page.get_by_label("Outcome").wait_for()
     shown = page.locator(".jp-OutputArea-output .benchgen").first
@@ -119,15 +107,17 @@ def test_replies_are_filtered_and_paged(
     page.get_by_label("Text").fill("")
     page.get_by_label("Text").press("Enter")
     lab.until(lambda: "16 that fit" in shown.inner_text())
-    lab.shot(f"browse-{'dark' if dark else 'light'}")
-    assert too_faint(page) == []
+    for dark in (True, False):
+        lab.theme(dark)
+        lab.shot(f"browse-{'dark' if dark else 'light'}")
+        assert too_faint(page) == []
     lab.end_kernel()
     lab.close()
 
 
-def test_a_plan_is_confirmed_without_a_chat(chromium: Any, server: tuple[str, Path]) -> None:
+def test_a_plan_is_confirmed_without_a_chat(window: Any, server: tuple[str, Path]) -> None:
     cell = "plan = ws.plan('from_run', run=1080, mode='distill', base_model='Qwen/Qwen2.5-0.5B-Instruct')\nConfirmPanel(plan)"
-    lab = opened(chromium, server, "alone", cell)
+    lab = opened(window, server, "alone", cell)
     lab.button("Confirm").dblclick()
     shown = lab.page.locator(".jp-OutputArea-output .benchgen").first
     lab.until(lambda: "Confirmed" in shown.inner_text())
