@@ -24,6 +24,7 @@ from benchgen.sweeps.folder import (
     settings_of,
     sweep_name,
 )
+from benchgen.verbs.line import parse
 from benchgen.verbs.sweep import check_launcher
 from benchgen.workspace import Workspace
 from tests.pages import run_of
@@ -208,6 +209,18 @@ def test_a_cluster_writes_postgresql_and_never_sqlite(
         check_launcher(config.load(*line))
     check_launcher(config.load(*line, "database='postgresql://ada@db.example/benchgen'"))
     assert not (tmp_path / "ws").exists()
+
+
+def test_settings_of_a_launcher_lie_as_deep_as_it_has_them() -> None:
+    told = [
+        "launcher.settings.ray.init.address=10.0.0.1:6379",
+        "launcher.settings.ray.remote={num_gpus: 1}",
+    ]
+    _, overrides, _ = parse(["run", "-m", "launcher=ray", *told])
+    found = config.load("verb=run", *overrides).launcher.settings["ray"]
+    assert found["init"]["address"] == "10.0.0.1:6379"
+    assert found["init"]["log_to_driver"] is False
+    assert found["remote"] == {"num_gpus": 1}
 
 
 @pytest.mark.slow

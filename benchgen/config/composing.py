@@ -59,7 +59,7 @@ def own_maps(overrides: list[str]) -> list[str]:
         key = key.lstrip("+")
         if sign and value.startswith("{") and _is_map(key):
             found.append(f"++replace.{key.replace('.', _DOT)}={value}")
-        elif sign and _is_map(key.rpartition(".")[0]):
+        elif sign and _lies_in_map(key):
             found.append(f"++{key}={value}")
         else:
             found.append(override)
@@ -71,6 +71,12 @@ _DOT = "__"
 
 def _is_map(key: str) -> bool:
     return get_origin(kind_of(key)) is dict
+
+
+def _lies_in_map(key: str) -> bool:
+    """Whether the key is one of a map, or of a map inside it."""
+    parts = key.split(".")
+    return any(_is_map(".".join(parts[:end])) for end in range(1, len(parts)))
 
 
 def load(*overrides: str) -> Config:
