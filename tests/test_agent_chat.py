@@ -329,10 +329,13 @@ def test_an_empty_chat_has_no_export(workspace_path: Path, tmp_path: Path) -> No
 
 @pytest.mark.slow
 @pytest.mark.torch
-def test_a_training_is_planned_confirmed_and_waited_for_again(tmp_path: Path) -> None:
+def test_a_training_is_planned_confirmed_and_waited_for_again(
+    tmp_path: Path, tiny_model: Path
+) -> None:
     """One step of a real training, by the script: the plan is the same, its hash for other runs is not."""
     ws = Workspace(tmp_path / "first")
-    agent = Agent(ws, Brain(READINGS), "first")
+    tiny = Wish("plan_training", {**READINGS["plan"].arguments, "base_model": str(tiny_model)})
+    agent = Agent(ws, Brain({**READINGS, "plan": tiny}), "first")
     for text in ("six on the solar system", "Create it", "publish 1", "run"):
         agent.send(text)
     wait_for_runs(ws)

@@ -38,7 +38,7 @@ def finished(agent: Agent, ask: str, intent: str) -> Reply:
         assert state in ("queued", "running"), reply.text
         assert "score" not in reply.arguments
         assert time.monotonic() < end, reply.text
-        time.sleep(1)
+        time.sleep(0.2)
 
 
 def created(agent: Agent) -> int:
