@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchgen.agent.session import Agent
-from benchgen.store import BenchmarkRow, JobRow, PlanRow, RunRow, WriteRow
+from benchgen.store import BenchmarkRow, PlanRow, WriteRow
 from benchgen.testing import AccountWorkspace, agent_in, counts
 
 pytestmark = pytest.mark.slow
@@ -378,11 +378,15 @@ def test_progress_is_told_in_whatever_words_it_is_asked(
     text: str, intent: str, told: dict[str, Any], begin: Begin
 ) -> None:
     agent = begin()
-    before = [len(agent.ws.store.all(kind)) for kind in (RunRow, JobRow, PlanRow)]
+
+    def records() -> list[int]:
+        return [table.height for table in (agent.ws.runs(), agent.ws.jobs(), agent.ws.plans())]
+
+    before = records()
     reply = agent.send(text)
     assert reply.intent == intent
     assert told.items() <= reply.arguments.items()
-    assert [len(agent.ws.store.all(kind)) for kind in (RunRow, JobRow, PlanRow)] == before
+    assert records() == before
 
 
 # ---- ids of another kind, lists, looking back ----------------------------------------------------------

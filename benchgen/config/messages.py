@@ -124,6 +124,8 @@ def _example(key: str) -> str:
     kind = get_origin(kind_of(key))
     if kind is dict:
         return f"\"{key}={{name: 'a value with signs'}}\""
+    if (takes(key) or "").startswith("a whole number"):
+        return f"for example {key}=1"
     return f"{key}=[1,2]" if kind is list else f"text with signs in it in quotes: \"{key}='a, b'\""
 
 

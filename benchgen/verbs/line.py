@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from benchgen import config
+from benchgen.config.settings import all_keys
 from benchgen.errors import ConfigError
 from benchgen.verbs.typed import as_typed, elements, quoted
 from benchgen.verbs.words import VERBS, Verb
@@ -61,6 +62,14 @@ def _check_override(override: str, verb: Verb) -> None:
             next=f"{key}_id={value}" if key in ("benchmark", "model") else f"{key}=NAME",
         )
     hydras = key.startswith(("hydra.", "hydra/")) or key == "hydra"
+    bare = key.lstrip("-").replace("-", "_")
+    if override.startswith("--") and bare in {one.partition(".")[0] for one in all_keys()}:
+        raise ConfigError(
+            "options have no dashes here",
+            got=override,
+            allowed="key=value",
+            next=f"{bare}={value or 'VALUE'}",
+        )
     if override.startswith("-") or hydras:
         raise ConfigError(
             f"{key} cannot be set here: job folders lie in the workspace",

@@ -273,7 +273,7 @@ _BEFORE_NOUN = frozenset(
 
 
 _BEFORE_A_RUN = frozenset(
-    ("from", "of", "SHOW", "STATUS", "DATASET", "LAST", "COMPARE", "RESUME", "WHY")
+    ("from", "of", "SHOW", "STATUS", "DATASET", "LAST", "COMPARE", "RESUME", "WHY", "WHAT")
 )
 """Before `run 12` they speak of a run, even where only a benchmark has that number."""
 
@@ -306,7 +306,9 @@ def _run_sense(tokens: Sequence[Token], at: int, situation: Situation) -> str:
         return "EVAL"
     sizes = {len(id) for id in runs if len(id) > 2}
     named = number in runs or (number.isdigit() and len(number) in sizes)
+    asked = before == "WHAT" and number.isdigit()  # `what run 2 got wrong`
     spoken = before in _BEFORE_NOUN or before.startswith("ORD") or number in ("id", "number")
+    spoken = spoken or asked
     return "RUN" if named or spoken else "EVAL"
 
 

@@ -460,7 +460,8 @@ def logs(reading: Reading) -> Wish | None:
     failed = reading.has(
         r"\b(?:WHY|WHAT)\b.*\b(?:FAIL|failed|FAILURES|STOP|stopped|wrong|happened)\b|\bFAIL\b"
     )
-    why = failed and (named or reading.has(r"\bTRAIN\b|\bJOB\b"))
+    rows = reading.has(r"^(?:(?!WHY|WHAT)\S+ )*TRAIN\b.*\b(?:on|from|with) WHAT\b")
+    why = failed and not rows and (named or reading.has(r"\bTRAIN\b|\bJOB\b"))
     why = why or (named and reading.has(r"\bWHY\b") and not reading.has(r"\bLOW\b"))
     if not (reading.has(r"\bLOGS\b") or why):
         return None
