@@ -234,6 +234,7 @@ BAD = [
     (["edit", "benchmark_id=1", "question=1", "change={options: {reltol: 1}}"], "reltol"),
     (["dataset", "run_id=1", "mode=all", "path=rows.docx"], "format=docx"),
     (["confirm", "plan_id=1"], "answer="),
+    (["run", "--benchmark_id=1"], "no dashes"),
     (["status", "write_id=9"], "no write"),
     (["run", "benchmark_id=1", "model=endpoint"], "model.base_url="),
     (["rescore", "run_id=1", "program=nope"], "latest"),

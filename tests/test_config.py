@@ -137,6 +137,7 @@ MISTAKES = [
     ("max_steps=9", "max_steps", "seed", "did you mean recipe.max_steps"),
     ("benchmark.evaluation.opions=x", "benchmark.evaluation.opions", "benchmark.evaluation.stop", "options"),
     ("recipe.learning_rate=fast", "fast", "number", "recipe.learning_rate=0.001"),
+    ("limit=abc", "abc", "whole number", "limit=1"),
     ("recipe.batch_size=1.5", 1.5, "whole number", "recipe.batch_size=8"),
     ("dry=maybe", "maybe", "true or false", "dry=false"),
     ("runs=[1,b]", "b", "whole number", "runs"),
