@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from benchgen.config import GrpoConfig
 from benchgen.models import catalogue
 from benchgen.models.device import detect
 from benchgen.plan import gate
-from benchgen.records import Job, Place, Run
+from benchgen.records import Benchmark, Job, Place, Run
 from benchgen.store import PlanRow, read_json, write_json
 from benchgen.types import Plan
 
@@ -152,7 +153,7 @@ def _commands(runs: Sequence[Run], job: Job | None) -> tuple[str, ...]:
     lines = []
     for id, bench in benches.items():
         lines += [
-            f"benchgen create benchmark={bench.row.name}",
+            _create_line(bench),
             f"benchgen publish benchmark_id={id}",
         ]
     lines += [_run_line(run) for run in runs if run.model.id != made]
@@ -161,6 +162,15 @@ def _commands(runs: Sequence[Run], job: Job | None) -> tuple[str, ...]:
     lines += [_run_line(run) for run in runs if run.model.id == made]
     listed = ",".join(str(r.id) for r in runs)
     return (*lines, f"benchgen report runs=[{listed}]")
+
+
+def _create_line(bench: Benchmark) -> str:
+    """How it was made; of a person's own file by its path, for no option of conf/benchmark/ has it."""
+    author = bench.row.spec.get("config", {}).get("author", {})
+    if not author.get("path"):
+        return f"benchgen create benchmark={bench.row.name}"
+    words = [f"author={author['name']}", f"author.path={author['path']}", f"name={bench.row.name}"]
+    return " ".join(["benchgen create", *(shlex.quote(word) for word in words)])
 
 
 def _run_line(run: Run) -> str:

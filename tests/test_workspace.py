@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -301,6 +302,23 @@ def test_a_report_built_twice_has_the_same_bytes(ws: Workspace, bench: Benchmark
     first = {p.name: p.read_bytes() for p in page.parent.rglob("*") if p.is_file()}
     assert ws.report([run, other]) == page
     assert first == {p.name: p.read_bytes() for p in page.parent.rglob("*") if p.is_file()}
+
+
+def test_a_report_repeats_a_benchmark_of_a_file_from_that_file(tmp_path: Path) -> None:
+    """Its name is no option of conf/benchmark/: `create benchmark=NAME` would be refused."""
+    rows = "".join(f"Which is item {i}?;I{i};A{i};B{i};C{i};A\n" for i in range(4))
+    file = tmp_path / "my questions.csv"
+    file.write_text(f"Question;A;B;C;D;Answer\n{rows}", encoding="utf-8")
+    ws = Workspace(tmp_path / "ws")
+    bench = ws.create(ws.author(file)).publish()
+    page = ws.report([ws.run(bench, "mock"), ws.run(bench, "reference")])
+    told = page.with_name("report.md").read_text(encoding="utf-8")
+    line = next(line for line in told.splitlines() if line.startswith("benchgen create"))
+    assert shlex.split(line)[2:] == [
+        "author=file",
+        f"author.path={file}",
+        f"name={bench.row.name}",
+    ]
 
 
 def test_a_finished_run_whose_traces_changed_is_not_read(ws: Workspace, run: Run) -> None:
