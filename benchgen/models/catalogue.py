@@ -146,7 +146,7 @@ def stored_endpoint(store: Store, option: config.ModelConfig) -> ModelRow:
             f"a model named {row.name} is stored with other settings",
             got=option.base_url,
             allowed=[before.get("base_url") or rows[0].kind],
-            next=f"model={row.name} uses the stored one; another needs a file of its own in conf/model/",
+            next=f"model={row.name} uses the stored one; the other address needs another workspace=PATH",
         )
     if before != row.spec:  # a time-out, a price: what it answers stays the same
         store.change(ModelRow, rows[0].id, spec=row.spec)
