@@ -414,7 +414,10 @@ class Workspace:
         """Handles of two finished runs or more."""
         found = [Run.of(self.place, r) for r in runs]
         if len(found) < 2:
-            raise InputError("a comparison needs two runs", got=len(found), next="runs=[1,2]")
+            page = f"; one run alone has its page: {found[0].link}" if found else ""
+            raise InputError(
+                "a comparison needs two runs", got=len(found), next=f"runs=[1,2]{page}"
+            )
         for one in found:
             one.check_finished()
         return found

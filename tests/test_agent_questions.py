@@ -11,7 +11,7 @@ import pytest
 
 from benchgen.agent.session import Agent
 from benchgen.store import BenchmarkRow, PlanRow, WriteRow
-from benchgen.testing import AccountWorkspace, agent_in, counts
+from benchgen.testing import AccountWorkspace, agent_in, counts, workspace_from
 
 pytestmark = pytest.mark.slow
 
@@ -186,6 +186,17 @@ def test_a_question_of_a_preview_is_shown_whole(text: str, begin: Begin) -> None
     assert "Question 2 of 10:" in reply.text
     assert "Right:" in reply.text
     assert agent.send("Create it").intent == "confirm_create"
+
+
+@pytest.mark.parametrize("text", ["publish it", "run it on smollm2_135m"])
+def test_what_needs_the_benchmark_of_a_preview_says_how_that_is_made(
+    text: str, tmp_path: Path
+) -> None:
+    agent = agent_in(workspace_from({}, tmp_path / "ws"), {"pending": PREVIEW})
+    reply = agent.send(text)
+    assert reply.intent == "clarify"
+    assert "`Create it` creates preview D9 (Metals)" in reply.text
+    assert [item.kind for item in agent.waiting] == ["preview"]
 
 
 def test_a_question_that_a_preview_lacks_is_an_error(begin: Begin) -> None:
@@ -379,14 +390,11 @@ def test_progress_is_told_in_whatever_words_it_is_asked(
 ) -> None:
     agent = begin()
 
-    def records() -> list[int]:
-        return [table.height for table in (agent.ws.runs(), agent.ws.jobs(), agent.ws.plans())]
-
-    before = records()
+    before = counts(agent.ws)
     reply = agent.send(text)
     assert reply.intent == intent
     assert told.items() <= reply.arguments.items()
-    assert records() == before
+    assert counts(agent.ws) == before
 
 
 # ---- ids of another kind, lists, looking back ----------------------------------------------------------

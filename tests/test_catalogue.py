@@ -266,8 +266,12 @@ def test_an_endpoints_time_out_and_price_may_change_and_its_address_may_not(stor
     assert again.id == first.id
     assert (again.spec["timeout_s"], again.spec["price_out"]) == (7.0, 2.5)
     option.base_url = "http://localhost:2/v1"
-    with pytest.raises(ConfigError, match="other settings"):
+    with pytest.raises(ConfigError, match="other settings") as caught:
         catalogue.stored_endpoint(store, option)
+    assert "model.name=ANOTHER model.served=m" in str(caught.value)
+    option.name, option.served = "m-2", "m"
+    elsewhere = catalogue.record(store, catalogue.stored_endpoint(store, option), "me")
+    assert (elsewhere.name, elsewhere.spec["name"]) == ("m-2", "m")
 
 
 # ------------------------------------------------------------------------------------- where files lie

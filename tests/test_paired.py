@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchgen.compare import cautions
 from benchgen.compare.inference import (
     IMPROVED,
     RIGHT,
@@ -546,6 +547,15 @@ def test_what_was_not_measured_is_counted_and_left_out() -> None:
     assert (got.pairs[0].result.n, got.pairs[0].result.unpaired) == (3, 2)
     assert got.differences()["left_out"].to_list() == [2]
     assert any(line.startswith("2 of 5 questions that runs 1 and 2") for line in got.warnings)
+
+
+def test_a_run_that_measured_nothing_says_what_to_mend_first() -> None:
+    figures = {"scored": 0, "score": None, "ci": (0.0, 1.0), "by_status": {"error": 4}}
+    told = cautions.of_run(3, {**figures, "not_measured": {"connection_refused": 4}}, None)
+    assert told == [
+        "nothing was measured (connection_refused: 4): mend that first, then benchgen resume run_id=3 retry_errors=yes"
+    ]
+    assert cautions.of_run(3, {**figures, "not_measured": {}}, None) == []
 
 
 def scored_trace(question: Question, correct: bool | None, value: float | None = None) -> Trace:

@@ -477,6 +477,7 @@ class _Answer:
             raise
         except BenchgenError as error:
             outcome = wording.failed(error, wish, self.situation)
+        outcome = self._with_preview(wish, outcome)
         if wish.intent in DONE:
             self.agent._emit(
                 "tool",
@@ -489,6 +490,14 @@ class _Answer:
             )
         self._register(wish, outcome)
         return outcome
+
+    def _with_preview(self, wish: Wish, outcome: Outcome) -> Outcome:
+        """The outcome; where it lacks a benchmark and one is only shown yet, with how that is made."""
+        preview = self.agent._memory.held.newest("preview")
+        missing = outcome.arguments.get("missing") or wish.arguments.get("missing") or ()
+        if preview is None or "benchmark" not in missing:
+            return outcome
+        return replace(outcome, text=f"{outcome.text}\n\n{wording.how(preview)}")
 
     def _undone(self, wish: Wish) -> Outcome | None:
         """The answer where there is nothing to do, or nothing more may be done; None where there is."""

@@ -122,6 +122,11 @@ def of_run(run_id: int, figures: Mapping[str, Any], options: int | None) -> list
     scored, score, (low, high) = figures["scored"], figures["score"], figures["ci"]
     look = f"benchgen dataset run_id={run_id} mode=all shows every reply"
     told = []
+    if not scored and (why := figures.get("not_measured")):
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in why.items())
+        told.append(
+            f"nothing was measured ({reasons}): mend that first, then benchgen resume run_id={run_id} retry_errors=yes"
+        )
     formless = sum(figures["by_status"].get(status, 0) for status in FORMLESS)
     if scored and formless > MOST_FORMLESS * scored:
         told.append(f"{formless} of {scored} replies hold no answer that can be read: {look}")

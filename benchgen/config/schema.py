@@ -98,6 +98,8 @@ class ModelConfig:
     revision: str | None = None
     base_url: str = ""
     """endpoint: the address before /chat/completions."""
+    served: str = ""
+    """endpoint: what its server calls the model; empty = as `name` says."""
     api_key_env: str | None = None
     """endpoint: the environment variable that holds the key; the key itself stands nowhere."""
     concurrency: int = 8

@@ -125,10 +125,11 @@ def from_config(option: config.ModelConfig) -> ModelRow:
     else:
         from benchgen.models.endpoint import EndpointModel
 
-        spec = {key: getattr(option, key) for key in (*ASKED, "name", "price_in", "price_out")}
+        spec = {key: getattr(option, key) for key in (*ASKED, "price_in", "price_out")}
+        spec["name"] = option.served or option.name
         settings = {key: spec[key] for key in ASKED}
         checked = EndpointModel(  # before it is stored
-            name=option.name, model=option.name, **settings
+            name=option.name, model=spec["name"], **settings
         )
         spec["base_url"] = checked.base_url
     return ModelRow(name=option.name, kind=option.kind, spec=spec)
@@ -146,7 +147,8 @@ def stored_endpoint(store: Store, option: config.ModelConfig) -> ModelRow:
             f"a model named {row.name} is stored with other settings",
             got=option.base_url,
             allowed=[before.get("base_url") or rows[0].kind],
-            next=f"model={row.name} uses the stored one; the other address needs another workspace=PATH",
+            next=f"model={row.name} asks the stored one; this one needs a name of its own: "
+            f"model.name=ANOTHER model.served={row.spec.get('name', row.name)}",
         )
     if before != row.spec:  # a time-out, a price: what it answers stays the same
         store.change(ModelRow, rows[0].id, spec=row.spec)
