@@ -12,7 +12,7 @@ from typing import Any
 
 from benchgen.compare.paired import compare_runs
 from benchgen.compare.report import ReportView, Trained, report_files, write_report
-from benchgen.compare.views import RunView
+from benchgen.compare.views import Comparison, RunView
 from benchgen.config import GrpoConfig
 from benchgen.models import catalogue
 from benchgen.models.device import detect
@@ -43,9 +43,10 @@ def build_report(
     in `spec.json` the first time, so that building it again gives the same bytes.
     """
     folder = report_folder(place, [run.id for run in runs])
-    views = tuple(run.view() for run in runs)  # refuses changed traces before anything is written
+    # changed traces, and runs that are not to be compared, are refused before anything is written
+    beside = _beside(runs)
     spec = _spec(folder / SPEC, title or _heading(runs), seconds)
-    return write_report(_view(place, runs, views, spec), folder)
+    return write_report(_view(place, runs, beside, spec), folder)
 
 
 def report_folder(place: Place, runs: Sequence[int]) -> Path:
@@ -56,15 +57,21 @@ def report_folder(place: Place, runs: Sequence[int]) -> Path:
 def rebuilt(place: Place, runs: Sequence[Run]) -> dict[str, str]:
     """{file: text} of the report of these runs as their records give it now; nothing is written."""
     folder = report_folder(place, [run.id for run in runs])
+    return report_files(_view(place, runs, _beside(runs), read_json(folder / SPEC)), folder)
+
+
+Beside = tuple[tuple[RunView, ...], Comparison]
+
+
+def _beside(runs: Sequence[Run]) -> Beside:
+    """The runs as they are read, and compared."""
     views = tuple(run.view() for run in runs)
-    return report_files(_view(place, runs, views, read_json(folder / SPEC)), folder)
+    return views, compare_runs(views)
 
 
-def _view(
-    place: Place, runs: Sequence[Run], views: tuple[RunView, ...], spec: Mapping[str, Any]
-) -> ReportView:
+def _view(place: Place, runs: Sequence[Run], beside: Beside, spec: Mapping[str, Any]) -> ReportView:
     """All that the report says."""
-    comparison = compare_runs(views)
+    views, comparison = beside
     trainings = _trainings_of(place, runs)
     job = trainings[0] if trainings else None
     trained: dict[str, Any] = {}
