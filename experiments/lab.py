@@ -84,13 +84,6 @@ def verdicts(run: Run) -> dict[str, bool | None]:
     return {trace.key: trace.correct for trace in run.traces()}
 
 
-def pair(ws: Workspace, base: Run, other: Run) -> dict[str, Any]:
-    """The paired difference of one run from its base: delta, interval, wins, losses, exact p, verdict."""
-    found = ws.compare([base, other], baseline=base).pairs[0].result
-    named = {key: getattr(found, key) for key in ("delta", "n", "wins", "losses", "p")}
-    return {**named, "ci": list(found.ci), "verdict": found.verdict}
-
-
 def pooled(pairs: Iterable[tuple[Run, Run]]) -> dict[str, Any]:
     """Mean gain over all (before, after), as a rule one pair a seed; its interval takes each question,
     not each reply, as drawn.

@@ -69,9 +69,7 @@ def plan(place: Place, wanted: Wanted) -> PlanRecord:
         while True:
             try:
                 return _planned(place, wanted).id
-            except (
-                NameTaken
-            ):  # by another plan made at the same time: a made-up name may be the next one
+            except NameTaken:  # by a plan made at the same time: a made-up name may be the next one
                 if wanted.name is not None:
                     raise
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchgen.errors import BenchgenError
 from benchgen.records import Job, Run
+from benchgen.records.run import UNDER_WAY
 
 if TYPE_CHECKING:
     from benchgen.workspace import Workspace
@@ -15,7 +16,6 @@ Event = Mapping[str, Any]
 Key = tuple[str, int]
 BEGINS = frozenset(("run_benchmark", "multi_run", "publish_and_run", "resume_run"))
 """Tools that leave a run at work."""
-AT_WORK = ("queued", "running")
 MOST = 16
 """Records that are followed; of more, the newest."""
 
@@ -56,13 +56,12 @@ class UnderWay:
         assert self._ws is not None
         kind, id = key
         try:
-            record: Run | Job = self._ws.get_run(id) if kind == "run" else self._ws.job(id)
-            state = record.state
-            told = _run(record) if isinstance(record, Run) else _job(record)
+            told = _run(self._ws.get_run(id)) if kind == "run" else _job(self._ws.job(id))
         except BenchgenError:
             return None, True
+        state = told.pop("state")
         words = f"{state}{told.pop('more', '')}"
-        return {"record": kind, "id": id, "words": words, **told}, state not in AT_WORK
+        return {"record": kind, "id": id, "words": words, **told}, state not in UNDER_WAY
 
 
 def begun(event: Event) -> Iterator[Key]:
@@ -83,8 +82,9 @@ def _keys(kind: str, ids: list[Any]) -> Iterator[Key]:
 
 
 def _run(run: Run) -> dict[str, Any]:
+    state = run.state  # before what is there: one that ends in between is looked at again
     done, total = run.done
-    return {"done": done, "total": total}
+    return {"state": state, "done": done, "total": total}
 
 
 def _job(job: Job) -> dict[str, Any]:
@@ -92,4 +92,4 @@ def _job(job: Job) -> dict[str, Any]:
     left, model = told.get("seconds_left"), told.get("model")
     more = f", about {left} s left" if left is not None else f": {model}" if model else ""
     total = told.get("steps") or job.planned_steps
-    return {"done": told.get("step", 0), "total": total, "more": more}
+    return {"state": told["state"], "done": told.get("step", 0), "total": total, "more": more}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from benchgen.compare.report import SUMS
 from benchgen.records import Place, Run
 from benchgen.reports import SPEC, environment, rebuilt, report_folder
-from benchgen.store import read_json
+from benchgen.store import file_sha256, read_json
 from benchgen.verifying.checks import MISSING, UNRECORDED, Check, counted, matched, worked_out
 
 NAME = "report"
@@ -49,7 +48,7 @@ def _hashes(folder: Path, names: Any) -> dict[str, str]:
     inside = folder.resolve()
     files = {name: folder / name for name in names}
     return {
-        name: hashlib.sha256(file.read_bytes()).hexdigest()
+        name: file_sha256(file)
         for name, file in files.items()
         if file.resolve().is_relative_to(inside) and file.is_file()
     }

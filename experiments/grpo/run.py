@@ -17,11 +17,12 @@ from typing import Any
 from benchgen import config
 from benchgen.plan.preflight import Preflight
 from benchgen.records import Benchmark
+from benchgen.verifying.experiment import difference
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from lab import Lab, pair, pooled  # noqa: E402
+from lab import Lab, pooled  # noqa: E402
 
 
 class GrpoLab(Lab):
@@ -108,9 +109,7 @@ def main() -> None:
                 "minutes": round(job.row.result["seconds"] / 60, 1),
                 "first_rewards": statistics.fmean(r["reward"] or 0 for r in rows[:5]),
                 "last_rewards": statistics.fmean(r["reward"] or 0 for r in rows[-5:]),
-                "start": base.score,
-                "trained": run.score,
-                **pair(lab.ws, base, run),
+                **difference(base, run),
             }
         )
         print(json.dumps(seeds[-1]), flush=True)

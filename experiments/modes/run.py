@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from benchgen.records import Job, Run
+from benchgen.verifying.experiment import difference
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from lab import Lab, pair, pooled  # noqa: E402
+from lab import Lab, pooled  # noqa: E402
 
 ARMS = ("failures", "distill", "both")
 WHERE = ("same", "held_out")
@@ -82,9 +83,8 @@ def main() -> None:
             job = lab.trained(arm, seed)
             assert job.model is not None
             runs = trained[arm, seed] = lab.ask(job.model.row.name, f"{arm} {seed}")
-            found = {where: pair(lab.ws, lab.base[where], runs[where]) for where in WHERE}
-            scores = {where: runs[where].score for where in WHERE}
-            rows.append({"arm": arm, "seed": seed, "scores": scores, "from_base": found})
+            found = {where: difference(lab.base[where], runs[where]) for where in WHERE}
+            rows.append({"arm": arm, "seed": seed, "from_base": found})
             print(json.dumps(rows[-1]), flush=True)
 
     def over_seeds(where: str, arm: str, other: str | None = None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from benchgen.agent.tools import words
 from benchgen.agent.tools.desk import Desk, asking, wrong
 from benchgen.models import catalogue
 from benchgen.records import Run, Write
+from benchgen.records.run import UNDER_WAY
 from benchgen.rundata.pages import Filters
 from benchgen.store import JobRow, ModelRow, RunRow, WriteRow
 from benchgen.types import MODES
@@ -19,7 +20,6 @@ ROWS, MOST_ROWS = 10, 100
 """Rows of a dataset that are shown unless told, and at most."""
 REPLY = 600
 """Characters of a full reply; the run's page has all of it."""
-UNDER_WAY = ("queued", "running")
 FORM = {
     "no_answer": "no final answer could be found in the reply",
     "ambiguous": "the reply names several answers",

@@ -93,8 +93,8 @@ class Scorer:
     @torch.inference_mode()
     def _score(self, rows: list[Scored], done: int, start: Start) -> list[tuple[int, Reply]]:
         """Columns: the shared beginning | the rest of each prompt, aligned right | the continuations."""
-        unshared = not done or attends_in_parts(self.network.model)
-        if unshared and not any(row.packed for row in rows):
+        apart = not done or attends_in_parts(self.network.model)  # what is shared is no column
+        if apart and not any(row.packed for row in rows):
             return self._score_unmasked(rows, done, start)
         began, where = time.perf_counter(), self.network.device
         rests = [row.prompt[done:] for row in rows]
