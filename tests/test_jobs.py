@@ -76,7 +76,7 @@ def start() -> Iterator[Start]:
             process.stdout.close()
 
 
-def gone(pid: int, within_s: float = 5.0) -> bool:
+def gone(pid: int, within_s: float = 60.0) -> bool:
     """Whether a process ends (a zombie has ended) before that many seconds are over."""
     until = time.monotonic() + within_s
     while time.monotonic() < until:
@@ -154,7 +154,7 @@ def test_the_heart_goes_on_beating(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (tmp_path / jobs.HEARTBEAT).mkdir()  # this beat cannot be written
         time.sleep(0.1)
         (tmp_path / jobs.HEARTBEAT).rmdir()
-        until = time.monotonic() + 5
+        until = time.monotonic() + 60
         while not (tmp_path / jobs.HEARTBEAT).exists() and time.monotonic() < until:
             time.sleep(0.02)
         assert jobs.alive(tmp_path)

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from benchgen.benchmark import registry
 from benchgen.benchmark.program import mcq, qa
 from benchgen.scoring import Score, reward, score
 from benchgen.types import KINDS, STATUSES
+from tests.bounded import bounded
 
 CASES = [
     json.loads(line)
@@ -758,13 +758,12 @@ UNITS = [
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_time_is_linear_in_hostile_text(unit: str) -> None:
+def test_reading_hostile_text_ends(unit: str) -> None:
     reply = (unit * 100_000)[:100_000]
-    started = time.process_time()
-    for options in ({"target": "B", "choices": PLANETS}, {"target": ["B"], "choices": PLANETS}):
-        score("mcq", reply=reply, **options)
-    score("qa", reply=reply, target=["B"])
-    assert time.process_time() - started < 3  # a quadratic pattern takes minutes
+    with bounded():
+        for options in ({"target": "B", "choices": PLANETS}, {"target": ["B"], "choices": PLANETS}):
+            score("mcq", reply=reply, **options)
+        score("qa", reply=reply, target=["B"])
 
 
 @pytest.mark.parametrize("filler", ["so many words ", "9", "答", "<think>hm</think>\n"])

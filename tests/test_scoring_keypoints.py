@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from benchgen.benchmark.program.keypoints_points import prepared
 from benchgen.benchmark.program.keypoints_sentence import find
 from benchgen.benchmark.program.keypoints_words import DENIED, forms, words
 from benchgen.benchmark.program.verdict import Score
+from tests.bounded import bounded
 
 CASES: list[dict[str, Any]] = [
     json.loads(line)
@@ -395,12 +395,11 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_is_read_in_time(name: str) -> None:
+def test_reading_hostile_text_ends(name: str) -> None:
     text = HOSTILE[name]
-    begun = time.process_time()
-    verdict = keypoints.score(text, ["chlorophyll breaks down", "pigments become visible"])
-    judging.read(text, text)
-    assert time.process_time() - begun < 1
+    with bounded():
+        verdict = keypoints.score(text, ["chlorophyll breaks down", "pigments become visible"])
+        judging.read(text, text)
     assert verdict.correct is not True
 
 

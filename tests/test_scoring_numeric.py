@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 
 from benchgen.benchmark.program import numeric
 from benchgen.benchmark.program.numeric_spelled import in_words, literal
+from tests.bounded import bounded
 
 FILE = Path(__file__).parent / "cases" / "scoring_own" / "numeric.jsonl"
 CASES = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
@@ -212,11 +212,10 @@ def test_junk_never_scores(text: str) -> None:
     ],
     ids=range(20),
 )
-def test_hostile_text_is_quick(reply: str) -> None:
+def test_reading_hostile_text_ends(reply: str) -> None:
     """Bounds on length, nesting, exponents and digits; no pattern is quadratic."""
-    start = time.process_time()
-    assert numeric.score(reply, 7).correct is False
-    assert time.process_time() - start < 1
+    with bounded():
+        assert numeric.score(reply, 7).correct is False
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def panel(agent: Talker) -> Iterator[ChatPanel]:
 
 
 def soon(true: Callable[[], bool]) -> None:
-    until = time.monotonic() + 5
+    until = time.monotonic() + 60
     while not true():
         assert time.monotonic() < until
         time.sleep(0.01)
@@ -334,15 +334,13 @@ def test_at_most_ten_drawings_a_second(agent: Talker) -> None:
     panel._begin_painting()  # a cell that shows the same panel again
     agent.tell("user", text="go")
     agent.tell("state", state="working")
-    until = time.monotonic() + 1
-    number = 0
-    while time.monotonic() < until:
-        number += 1
+    began = time.monotonic()
+    for number in range(150):
         agent.tell("progress", record="run", id=1, done=number, total=10**6, words="")
         time.sleep(0.005)
+    ended = time.monotonic()
     panel.close()
-    assert number > 50
-    assert len([t for t in drawn if t <= until]) <= 11
+    assert len([t for t in drawn if t <= ended]) <= 1 + 10 * (ended - began)
 
 
 def test_a_callback_never_waits_for_the_painter(panel: ChatPanel, agent: Talker) -> None:
@@ -350,7 +348,7 @@ def test_a_callback_never_waits_for_the_painter(panel: ChatPanel, agent: Talker)
     with panel._lock:
         thread = threading.Thread(target=agent.tell, args=("user",), kwargs={"text": "hello"})
         thread.start()
-        thread.join(2)
+        thread.join(60)
         assert not thread.is_alive()
 
 
