@@ -20,8 +20,9 @@ from benchgen import __version__, config
 from benchgen.errors import BenchgenError, ConfigError, InputError
 from benchgen.types import plain_line
 from benchgen.verbs import Verb, asking, chatting, help_text, making, training, verifying
+from benchgen.verbs.given import Result
 from benchgen.verbs.jobs import as_job, in_one_line
-from benchgen.verbs.line import parse
+from benchgen.verbs.line import check_subject, parse
 
 if TYPE_CHECKING:
     from benchgen.records.base import Convert
@@ -78,12 +79,20 @@ def _do(argv: list[str]) -> int:
         return _sweep(verb, overrides, argv)
     # composed first, so that bad config is refused before any folder is made
     cfg = config.load(f"verb={verb.name}", *overrides)
+    if verb.name == "create":
+        check_subject(argv[1:])
     if verb.makes and not cfg.dry:
-        as_job(verb, overrides, _show)
-        return 0
+        return _code(verb, as_job(verb, overrides, _show))
     with in_one_line():
-        told = _show(verb, cfg)
-    return 0 if verb.name != "verify" or told["ok"] else 1
+        return _code(verb, _show(verb, cfg))
+
+
+def _code(verb: Verb, told: Result) -> int:
+    """1 where something differs from what was recorded, or where a run ended and no answer was measured."""
+    if verb.name == "verify":
+        return 0 if told["ok"] else 1
+    unmeasured = "run" in told and told.get("state") == "finished" and not told["scored"]
+    return 1 if unmeasured and verb.name in ("run", "resume") else 0
 
 
 def _sweep(verb: Verb, overrides: list[str], argv: list[str]) -> int:

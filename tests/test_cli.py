@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 
 from benchgen import cli, config, verbs
 from benchgen.verbs import jobs, line
+from tests.servers import ScriptedServer, refused
 
 SMALL = ["benchmark.count=6", "benchmark.mix={}", "benchmark.categories={}"]
 
@@ -73,6 +75,25 @@ def test_create_publish_run_dataset(cmd: Command) -> None:
     assert cmd("status", "run_id=1")[1] == run
     data = cmd("dataset", "run_id=1", "mode=distill", "rows=2")[1]
     assert (data["rows"], len(data["data"])) == (2, 2)
+
+
+def test_a_run_that_measured_nothing_ends_with_1(
+    ran: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ScriptedServer(lambda _: refused(401, "no")) as server:
+        address = f"model.base_url={server.url}"
+        told = ["run", "benchmark_id=1", "model=endpoint", "model.name=away", address]
+        code, shown = ran(*told, "limit=2", "sampling.top_p=0.9")
+        assert (code, shown["scored"], shown["state"]) == (1, 0, "finished")
+        assert ran("resume", f"run_id={shown['run']}", "retry_errors=yes")[0] == 1
+    assert ran("status", f"run_id={shown['run']}")[0] == 0
+    _, report = ran("report", f"runs=[1,{shown['run']}]")
+    page = Path(report["report"]).with_name("report.md").read_text()
+    assert "nothing was measured on 2 questions" in page
+    assert "not distinguishable" not in page
+    wanted = [*told[1:], "seed=0", "limit=2", "sampling.top_p=0.9"]
+    [line] = [one for one in page.splitlines() if "model.name=away" in one]
+    assert set(shlex.split(line)[2:]) == set(wanted)
 
 
 @pytest.mark.slow
@@ -184,7 +205,7 @@ BAD = [
     (["run", "benchmark_id=7", "model=reference"], "no benchmark 7"),
     (["run", "benchmark_id=x", "model=reference"], "benchmark_id"),
     (["run", "model=reference"], "benchmark_id="),
-    (["run", "benchmark_id=1", "model=reference", "limit=0"], "limit"),
+    (["run", "benchmark_id=1", "model=reference", "limit=0"], "leave limit out"),
     (["create", "benchmark=nope"], "solar_system_basics"),
     (["create", "benchmark.cuont=3"], "count"),
     (["create", "+benchmark.cuont=3"], "count"),
@@ -206,6 +227,10 @@ BAD = [
     (["loop"], "experiment="),
     (["loop", "experiment=nope"], "solar_system"),
     (["frobnicate"], "create"),
+    (["staus", "run_id=1"], "did you mean benchgen status"),
+    (["runs", "modle=x"], "did you mean model"),
+    (["create"], "author=file author.path=FILE"),
+    (["create", "count=5"], "author=file author.path=FILE"),
     (["runs", "-m"], "look-up"),
     (["run", "oops"], "key=value"),
     (["run", "benchmark_id=1", "model=reference", "hydra.run.dir=."], "hydra.run.dir"),
@@ -317,6 +342,27 @@ def test_an_unwritable_workspace_is_named(
     assert code == 2
     assert str(tmp_path / "file") in told["error"]["message"]
     assert files(tmp_path) == {"file"}
+
+
+def test_what_was_decided_of_a_file_is_told_in_sentences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A column of marks is said to be left out, labels are not called letters, the language is doubted."""
+    monkeypatch.chdir(tmp_path)
+    Path("fragen.csv").write_text(
+        "Frage,1,2,3,label,Points\nWas blüht gelb?,Raps,Mohn,Klee,1,2\nWas blüht rot?,Raps,Mohn,Klee,2,1\n"
+    )
+    assert cli.run(["create", "author=file", "author.path=fragen.csv"]) == 0
+    shown = capsys.readouterr().out
+    assert "decided: columns not used: 'Points'" in shown
+    assert "decided: column 'label' holds an option's letter or label" in shown
+    assert "note: 2 of 2 questions have letters that English has not" in shown
+    assert "[]" not in shown
+    Path("fragen.csv").write_text("question,answer\nWhat is π?,a number\nWhat is é?,a letter\n")
+    assert (
+        cli.run(["create", "author=file", "author.path=fragen.csv", "benchmark.language=de"]) == 0
+    )
+    assert "note:" not in capsys.readouterr().out
 
 
 def test_bad_input_without_json_is_one_line_on_the_error_stream(

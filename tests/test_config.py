@@ -9,13 +9,16 @@ import json
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 import benchgen
 from benchgen import config
+from benchgen.config import composing
 from benchgen.errors import ConfigError
 from benchgen.types import Evaluation
 
@@ -225,6 +228,7 @@ INSIDE = """
 import hydra
 import benchgen
 from benchgen import config
+from benchgen.config import composing
 from hydra.core.global_hydra import GlobalHydra
 
 config.register()
@@ -318,3 +322,39 @@ def test_a_map_of_the_command_line_stands_alone() -> None:
     assert told.author.columns == {"question": "Frage", "answer": "Antwort"}
     with pytest.raises(ConfigError, match=r"benchmark\.mix\.easy takes a number"):
         config.load("benchmark.mix={easy: x}")
+
+
+SETTINGS = [
+    ["verb=create"],
+    ["seed=3", "verb=run", "seed=4", "++seed=7"],
+    ["experiment=solar_system", "loop.student=x"],
+    ["benchmark=blank", "author=file", "author.path='a b.csv'", "author.columns={question: Q}"],
+    ["benchmark.mix={easy: 1}", "benchmark.categories={}"],
+    ["benchmark.mix.easy=0.5"],
+    ["model=endpoint", "model.base_url=http://x", "model.name=n", "model.extra={a: [1, 2]}"],
+    ["recipe=grpo", "recipe.grpo.beta=0.1", "given=[a,b]", "name='x=y'"],
+    ["benchmark.count=${seed}"],
+    ["~seed"],
+    ["seed=null"],
+    ["seed=x"],
+    ["seed=1,2"],
+    ["nokey=1"],
+    ["+nokey=1"],
+    ["model=nope"],
+    ["a b=1"],
+]
+
+
+@pytest.mark.parametrize("overrides", SETTINGS, ids=" ".join)
+def test_values_set_in_a_kept_tree_are_those_that_hydra_composes(overrides: list[str]) -> None:
+    """And what it refuses is refused in the same words."""
+
+    def found(compose: Callable[[list[str]], Any]) -> Any:
+        try:
+            return config.validate(compose(list(overrides)))
+        except ConfigError as error:
+            return error.message
+
+    slow = found(lambda told: composing._composed(composing.own_maps(told)))
+    assert found(composing.compose) == slow
+    assert found(composing.compose) == slow  # the kept tree is as it was

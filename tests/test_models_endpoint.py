@@ -321,7 +321,10 @@ def test_all_tries_together_have_one_limit() -> None:
     with ScriptedServer(lambda _: refused(503, "later")) as server:
         patient = model(server.url, timeout_s=0.3, max_retries=10**6, backoff_s=0.05)
         [(_, reply)] = patient.generate([ask()])
-    assert kind(reply) == "server_error"
+    assert kind(reply) in (
+        "server_error",
+        "timeout_whole",
+    )  # a slow machine is in the midst of a try
 
 
 # --- waiting as asked ------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from benchgen.compare import cautions
 from benchgen.compare.inference import (
     IMPROVED,
+    NOTHING,
     RIGHT,
     SHUFFLES,
     UNCLEAR,
@@ -177,7 +178,8 @@ def test_only_questions_scored_in_both_count() -> None:
 def test_nothing_in_common_claims_nothing() -> None:
     result = paired({"1": [True]}, {"2": [True]})
     assert (result.n, result.delta, result.ci, result.p) == (0, None, (-1.0, 1.0), 1.0)
-    assert result.verdict == UNCLEAR
+    assert result.verdict == NOTHING
+    assert not result.borderline
     assert result.smallest is None
     assert (result.score_a, result.score_b) == (None, None)
 

@@ -328,13 +328,13 @@ def test_at_most_ten_drawings_a_second(agent: Talker) -> None:
         def update(self, bundle: Any, raw: bool) -> None:
             drawn.append(time.monotonic())
 
+    began = time.monotonic()
     panel = ChatPanel(agent)
-    panel._handles = {"history": Handle(), "live": Handle()}
+    panel._handles = {"live": Handle()}
     panel._begin_painting()
     panel._begin_painting()  # a cell that shows the same panel again
     agent.tell("user", text="go")
     agent.tell("state", state="working")
-    began = time.monotonic()
     for number in range(150):
         agent.tell("progress", record="run", id=1, done=number, total=10**6, words="")
         time.sleep(0.005)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,11 @@ __all__ = [
 
 PACKED = frozenset((".parquet", ".xlsx", ".docx", ".pdf", ".html", ".htm", ".xhtml"))
 """Endings of files whose content may be far larger, or far harder to read, than their bytes show."""
+_FOREIGN_LETTER = re.compile(r"[^\W\d_\x00-\x7f\u0370-\u03ffªºµ]")
+"""Any letter but those of ASCII and Greek, which formulas have in every language."""
+FOREIGN_SHARE = 0.2
+PARTS_OF = {"points": "keypoints", "tools": "tool", "calls": "tool"}
+"""{role of a column: the only kind of question that has it}."""
 SMALL = 2 * 2**20
 """Bytes of text up to which it is read here; more, and whatever is packed, in a process with limits."""
 
@@ -186,10 +192,32 @@ def _questions(table: Table, spec: FileSpec, source: Source) -> QuestionFile:
     if spec.kind is None:
         _refuse_unseen_options(table, layout, source)
     made = without_repeats(_made(kind, table, layout, spec, source), layout, source)
-    if layout.unused:
-        source.decide(f"columns not used: {', '.join(repr(column) for column in layout.unused)}")
+    unused = [*layout.unused, *_of_other_kinds(kind, layout)]
+    if unused:
+        source.decide(f"columns not used: {', '.join(map(repr, unused))}")
     questions = tuple(question for _, question in made)
+    _doubt_language(questions, layout, spec, source)
     return QuestionFile(kind, questions, *source.told())
+
+
+def _doubt_language(
+    questions: Sequence[Question], layout: Layout, spec: FileSpec, source: Source
+) -> None:
+    """Nothing; a warning where many questions have letters that English has not and are marked as English."""
+    if spec.language != "en" or layout.get("language") is not None:
+        return
+    number = sum(_FOREIGN_LETTER.search(question.prompt) is not None for question in questions)
+    if number >= FOREIGN_SHARE * len(questions):
+        source.warn(
+            f"{number} of {len(questions)} questions have letters that English has not, and nothing says "
+            "their language: they are marked en. benchmark.language=CODE says it, or a column 'language'"
+        )
+
+
+def _of_other_kinds(kind: str, layout: Layout) -> list[str]:
+    """Columns whose names say a part that questions of this kind do not have."""
+    others = {role for role, of in PARTS_OF.items() if of != kind}
+    return [c for role, c in layout.roles.items() if role in others and c not in layout.answers]
 
 
 def _made(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchgen.compare.inference import IMPROVED, UNCLEAR
+from benchgen.compare.inference import IMPROVED, NOTHING, UNCLEAR
 from benchgen.compare.views import Pair, RunView
 from benchgen.run.metrics import outcomes
 
@@ -98,7 +98,7 @@ def of_worse(runs: Sequence[RunView], pairs: Sequence[Pair]) -> list[str]:
     lines = []
     for pair in pairs:
         after, before = by_id[pair.run], by_id[pair.baseline]
-        told = pair.ceiling or pair.verdict in (IMPROVED, UNCLEAR) or pair.result.delta is None
+        told = pair.ceiling or pair.verdict in (IMPROVED, UNCLEAR, NOTHING)
         if told or after.model_kind not in TRAINED:
             continue
         formless = [

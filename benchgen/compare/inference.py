@@ -23,6 +23,8 @@ SHUFFLES = 20_000
 CHUNK = 2_000_000  # signs drawn at once: 16 MB
 
 IMPROVED, WORSE, UNCLEAR = "improved", "worse", "not distinguishable"
+NOTHING = "nothing to compare"
+"""The verdict where the two share no scored question: unmeasured is not equal."""
 RIGHT, VALUE = "right", "value"
 """What is compared: the share right, or the mean of graded values in [0, 1]."""
 
@@ -56,6 +58,7 @@ class PairedResult(Record):
     smallest: float | None
     """Smallest difference that this many questions can show; None = not even 1."""
     verdict: str
+    """improved | worse | not distinguishable | nothing to compare"""
     measure: str = RIGHT
     clustered: dict[str, Any] | None = None
     """{"by", "groups", "ci"}: t interval of `delta` where questions share a source or a template."""
@@ -69,7 +72,7 @@ class PairedResult(Record):
         held = (
             self.clustered is not None and self.clustered["ci"][0] <= 0 <= self.clustered["ci"][1]
         )
-        return self.verdict != UNCLEAR and (self.p >= 0.05 or held)
+        return self.verdict not in (UNCLEAR, NOTHING) and (self.p >= 0.05 or held)
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ def paired(
         unpaired=len(wanted) - len(scored),
         score_a=_average([x for x, _ in scored.values()]),
         score_b=_average([y for _, y in scored.values()]),
-        verdict=_verdict(result["ci"]),
+        verdict=_verdict(result["ci"]) if scored else NOTHING,
         measure=measure,
         clustered=_clustered(scored, groups),
         **result,

@@ -183,7 +183,7 @@ def _pair(
         ceiling=ceiling,
         result=result,
         p_holm=result.p,
-        verdict="ceiling, not an achievement" if ceiling else result.verdict,
+        verdict="ceiling, not an achievement" if ceiling and result.n else result.verdict,
     )
 
 
@@ -208,6 +208,6 @@ def _baseline(group: Sequence[RunView], wanted: int | None) -> RunView:
 
 def _adjusted(pairs: Sequence[Pair]) -> list[Pair]:
     """The pairs with `p_holm` set over all tests that are not about the ceiling."""
-    tests = [place for place, pair in enumerate(pairs) if not pair.ceiling]
+    tests = [place for place, pair in enumerate(pairs) if pair.result.n and not pair.ceiling]
     told = dict(zip(tests, holm([pairs[place].result.p for place in tests]), strict=True))
     return [replace(pair, p_holm=told.get(place, pair.p_holm)) for place, pair in enumerate(pairs)]

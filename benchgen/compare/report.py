@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchgen.compare import tables
-from benchgen.compare.inference import IMPROVED, UNCLEAR, VALUE, PairedResult
+from benchgen.compare.inference import IMPROVED, NOTHING, UNCLEAR, VALUE, PairedResult
 from benchgen.compare.markup import (
     Answered,
     Cell,
@@ -43,7 +43,7 @@ QUESTION_LIMIT = 2_000  # rows of questions on a benchmark's page: all that a be
 SENTENCES = 6  # tests told in words at the head; the table has all
 EXAMPLES = 10  # wins, and losses, that a report shows
 PARTS = ("held_out", "same", "all")  # the order of a report: the honest number first
-MARKS = {IMPROVED: "good", UNCLEAR: "mute"}
+MARKS = {IMPROVED: "good", UNCLEAR: "mute", NOTHING: "mute"}
 SUMS = "SHA256SUMS"
 """Of a report: its files and what each was when it was written."""
 
@@ -286,6 +286,8 @@ def _smallest_words(smallest: float | None) -> str:
 def score_words(figures: Mapping[str, Any]) -> str:
     """A run's score as words: right of scored, share with interval, form, repeats, what is not measured."""
     low, high = figures["ci"]
+    if not figures["scored"]:
+        return f"nothing was measured on {figures['asked']} questions"
     told = f"{figures['right']} of {figures['scored']} scored answers right"
     if figures["score"] is not None:
         told += f", {percent(figures['score'])} (95 % interval {percent(low)} to {percent(high)})"
@@ -398,9 +400,14 @@ def _methods(pairs: Sequence[Pair]) -> str:
 def _test_cells(pair: Pair, names: Mapping[int, str]) -> tuple[Cell, ...]:
     got = pair.result
     mark = "mute" if pair.ceiling else MARKS.get(got.verdict, "bad")
-    return (
+    asked = (
         Cell(f"{PART_NAMES[pair.part]}, {pair.benchmark}{', mean value' * (got.measure == VALUE)}"),
         Cell(f"{names[pair.run]} against {names[pair.baseline]}"),
+    )
+    if not got.n:
+        return (*asked, Cell(pair.verdict, mark=mark), Cell("0"), *[Cell("")] * 7)
+    return (
+        *asked,
         Cell(pair.verdict + (" (borderline)" if got.borderline and not pair.ceiling else ""), mark=mark),
         Cell(str(got.n)),
         Cell(points(got.delta)),

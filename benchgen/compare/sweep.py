@@ -15,7 +15,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from benchgen.compare import tables
-from benchgen.compare.inference import IMPROVED, UNCLEAR, PairedResult, holm, paired
+from benchgen.compare.inference import IMPROVED, NOTHING, UNCLEAR, PairedResult, holm, paired
 from benchgen.compare.markup import Cell, Page, Section, Table, cut
 from benchgen.compare.plots import Effect, Score, effects, percent, sweep_scores
 from benchgen.compare.report import points
@@ -26,7 +26,7 @@ from benchgen.run.statistics import clustered, mean_interval, wilson
 SEED = "seed"
 ALONE = "all jobs"
 CEILING = "ceiling, not an achievement"
-MARKS = {IMPROVED: "good", UNCLEAR: "mute"}
+MARKS = {IMPROVED: "good", UNCLEAR: "mute", NOTHING: "mute"}
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ def _effects(members: Sequence[Combined]) -> list[Effect]:
         result = paired(first.means, other.means, keys)
         ceiling = first.is_reference or other.is_reference
         found.append(Effect(other.name, result, result.p, _by_seed(first, other), ceiling))
-    tests = [place for place, effect in enumerate(found) if not effect.ceiling]
+    tests = [place for place, effect in enumerate(found) if effect.result.n and not effect.ceiling]
     told = dict(zip(tests, holm([found[place].result.p for place in tests]), strict=True))
     return [
         replace(effect, p_holm=told.get(place, effect.p_holm)) for place, effect in enumerate(found)
@@ -310,6 +310,8 @@ def _effect_table(first: str, found: Sequence[Effect]) -> Table:
 
 def _effect_cells(effect: Effect) -> tuple[Cell, ...]:
     got: PairedResult = effect.result
+    if not got.n:
+        return (Cell(effect.name), Cell(got.verdict, mark="mute"), Cell("0"), *[Cell("")] * 8)
     mark = "mute" if effect.ceiling else MARKS.get(got.verdict, "bad")
     return (
         Cell(effect.name),

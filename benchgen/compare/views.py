@@ -134,6 +134,19 @@ class Comparison(Record):
             for row in self.rows
         )
 
+    def __str__(self) -> str:
+        """A line a run, a line a test, and what must be said beside them; `scores()` has them as a table."""
+        from benchgen.compare.report import score_words, test_words  # it stands on this module
+
+        names = {row.run_id: row.model for row in self.rows}
+        runs = (
+            f"run {row.run_id}, {row.model} on {row.benchmark}: {score_words(row.to_dict())}"
+            + f" ({row.label})" * bool(row.label)
+            for row in self.rows
+        )
+        tests = (test_words(pair, names) for pair in self.pairs)
+        return "\n".join((*runs, *tests, *(f"note: {warning}" for warning in self.warnings)))
+
     def _repr_html_(self) -> str:
         from benchgen.compare.markup import to_notebook  # they stand on this module
         from benchgen.compare.report import comparison_page

@@ -9,14 +9,16 @@ from __future__ import annotations
 import copy
 import dataclasses
 import os
+import re
 import threading
-from functools import lru_cache
+from contextlib import suppress
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, get_origin
 
 from benchgen.config.machine import check_hardware
 from benchgen.config.messages import check_option, explain
 from benchgen.config.schema import BenchmarkConfig, Config, ModelConfig, RecipeConfig
-from benchgen.config.settings import kind_of, root
+from benchgen.config.settings import kind_of, options, root
 from benchgen.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,13 +28,64 @@ _LOCK = threading.Lock()  # Hydra keeps its state in one process-wide object
 
 
 def compose(overrides: list[str]) -> DictConfig:
-    """The composed config tree, unvalidated; ConfigError for anything Hydra refuses."""
-    from hydra import compose as hydra_compose
-    from hydra import initialize_config_dir
-    from hydra.core.global_hydra import GlobalHydra
+    """The composed config tree, unvalidated; ConfigError for anything Hydra refuses.
+
+    Hydra takes a quarter of a second to put files together, whatever values are set afterwards. So trees
+    of files are kept, and values set in a copy; what is not set at once, Hydra composes whole, and explains.
+    """
+    whole = own_maps(overrides)
+    values = [override for override in whole if _sets_value(override)]
+    files = tuple(override for override in whole if override not in values)
+    with suppress(*_refusals()):
+        return _with_values(_of_files(files, _stamp()), values)
+    return _composed(whole)
+
+
+@lru_cache(maxsize=64)
+def _of_files(files: tuple[str, ...], stamp: tuple[object, ...]) -> DictConfig:
+    """The tree of these options of conf/; never changed."""
+    return _composed(list(files))
+
+
+def _sets_value(override: str) -> bool:
+    """Whether it sets a value in the tree, and chooses no file of it."""
+    key, sign, _ = override.partition("=")
+    key = key.lstrip("+")
+    return (
+        bool(sign and re.fullmatch(r"[\w.]+", key))
+        and key.partition(".")[0] != "hydra"
+        and not options(key)
+    )
+
+
+def _with_values(tree: DictConfig, values: list[str]) -> DictConfig:
+    """A copy of the tree with the values set by Hydra's own rules; HydraException where one is not of them."""
+    from hydra._internal.config_loader_impl import ConfigLoaderImpl
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    parsed = OverridesParser.create().parse_overrides(values)
+    if any(override.is_sweep_override() for override in parsed):
+        raise HydraException("several values of one setting")
+    found = copy.deepcopy(tree)
+    ConfigLoaderImpl._apply_overrides_to_config(parsed, found)
+    return found
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """What Hydra raises for overrides that it refuses, and for files that it cannot put together."""
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
     from yaml import YAMLError
+
+    return HydraException, OmegaConfBaseException, ValueError, YAMLError
+
+
+def _composed(overrides: list[str]) -> DictConfig:
+    """As Hydra composes it."""
+    from hydra import compose as hydra_compose
+    from hydra import initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
 
     with _LOCK:
         register()
@@ -40,8 +93,8 @@ def compose(overrides: list[str]) -> DictConfig:
         GlobalHydra.instance().clear()
         try:
             with initialize_config_dir(str(root()), version_base="1.3"):
-                return hydra_compose("config", overrides=own_maps(overrides))
-        except (HydraException, OmegaConfBaseException, ValueError, YAMLError) as error:
+                return hydra_compose("config", overrides=overrides)
+        except _refusals() as error:
             raise explain(error) from error
         finally:
             GlobalHydra.instance().hydra = outer
@@ -86,7 +139,7 @@ def load(*overrides: str) -> Config:
 
 @lru_cache(maxsize=64)
 def _load(overrides: tuple[str, ...], stamp: tuple[object, ...]) -> Config:
-    """Composing takes a third of a second, and one loop asks for the same few configs again and again."""
+    """One loop asks for the same few configs again and again."""
     return validate(compose(list(overrides)))
 
 
@@ -102,7 +155,7 @@ def validate(tree: DictConfig) -> Config:
     from omegaconf.errors import OmegaConfBaseException
 
     try:
-        merged = OmegaConf.merge(OmegaConf.structured(Config), OmegaConf.to_container(tree))
+        merged = OmegaConf.merge(_schema(), OmegaConf.to_container(tree))
         for key, value in dict(merged.replace).items():
             OmegaConf.update(merged, key.replace(_DOT, "."), value, merge=False)
         merged.replace = {}
@@ -113,6 +166,14 @@ def validate(tree: DictConfig) -> Config:
     _check_model(config.model)
     check_hardware(config.hardware)
     return config
+
+
+@cache
+def _schema() -> DictConfig:
+    """`Config` as a tree; `merge` copies it."""
+    from omegaconf import OmegaConf
+
+    return OmegaConf.structured(Config)  # type: ignore[no-any-return]
 
 
 def _check_model(model: ModelConfig) -> None:
@@ -166,7 +227,9 @@ def load_recipe(name: str, **changes: Any) -> RecipeConfig:
 
 
 def register() -> None:
-    """Put the schema where Hydra finds it; harmless when done twice."""
+    """Put the schema where Hydra finds it; nothing when it is there."""
     from hydra.core.config_store import ConfigStore
 
-    ConfigStore.instance().store(name="schema", node=Config)
+    store = ConfigStore.instance()
+    if "schema.yaml" not in store.repo:
+        store.store(name="schema", node=Config)

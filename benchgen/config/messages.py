@@ -19,7 +19,7 @@ def check_option(group: str, name: str) -> None:
             f"{group}={name} is not known",
             got=name,
             allowed=options(group),
-            next=_meant(name, {option: f"{group}={option}" for option in options(group)})
+            next=meant(name, {option: f"{group}={option}" for option in options(group)})
             or f"one of those, or a new file conf/{group}/{name or 'NAME'}.yaml",
         )
 
@@ -99,8 +99,8 @@ def _unknown_key(key: str) -> ConfigError:
         f"there is no setting {key!r}",
         got=key,
         allowed=list(beside.values()) or [k for k in keys if "." not in k],
-        next=_meant(last, beside)
-        or _meant(last, anywhere)
+        next=meant(last, beside)
+        or meant(last, anywhere)
         or "benchgen VERB --help shows the options and their values",
     )
 
@@ -129,10 +129,14 @@ def _example(key: str) -> str:
     return f"{key}=[1,2]" if kind is list else f"text with signs in it in quotes: \"{key}='a, b'\""
 
 
-def _meant(name: str, known: Mapping[str, str]) -> str:
-    """ "did you mean" with what a close name stands for; empty without one."""
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
-    return f"did you mean {known[close[0]]}" if close else ""
+def meant(name: str, known: Mapping[str, str]) -> str:
+    """ "did you mean" with what the closest names stand for, two at most; empty without one.
+
+    A name of the same letters in another order is the closest: typing swaps them.
+    """
+    swapped = [one for one in known if one != name and sorted(one) == sorted(name)]
+    close = swapped or difflib.get_close_matches(name, known, n=2, cutoff=0.75)
+    return f"did you mean {' or '.join(known[one] for one in close[:2])}" if close else ""
 
 
 def _mentioned(text: str) -> str | None:

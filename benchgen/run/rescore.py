@@ -39,6 +39,16 @@ class Rescoring:
         pairs = zip(self.own.traces, self.other.traces, strict=True)
         return [(a, b) for a, b in pairs if (a.correct, a.status) != (b.correct, b.status)]
 
+    def __str__(self) -> str:
+        """Both scores, and how many verdicts changed; `to_dict()` has each changed reply."""
+        told = self.to_dict()
+        scores = (
+            f"program {row['program']}: {row['right']} of {row['scored']} scored answers right"
+            for row in told["scores"]
+        )
+        moves = ", ".join(f"{n} {move}" for move, n in told["changed"].items())
+        return "\n".join((f"run {self.run_id}", *scores, f"changed verdicts: {moves or 'none'}"))
+
     def to_dict(self) -> dict[str, Any]:
         """Both scores, how many verdicts changed and how, and each changed reply."""
         words = {True: "right", False: "wrong", None: "not measured"}

@@ -61,6 +61,7 @@ def begin(  # noqa: PLR0913 - what a run is, keywords only
             f"limit={limit} does not fit benchmark {bench.id}",
             got=limit,
             allowed=f"1 to {bench.row.questions}",
+            next="leave limit out: all are asked",
         )
     if isinstance(model, config.ModelConfig):
         model = entry(place, model)

@@ -136,6 +136,7 @@ class Screen:
             "plan": self._plan,
             "merge": self._plan,
             "create": self._create,
+            "import": self._create,
             "compare": self._compare,
             "rescore": self._rescore,
             "dataset": self._dataset,
@@ -223,7 +224,13 @@ class Screen:
 
     def _create(self, result: Result) -> None:
         """What is or would be made, with the right answers of the first questions."""
-        self._fields({k: v for k, v in result.items() if k not in ("preview", "first")})
+        told = ("preview", "first", "report")
+        self._fields({k: v for k, v in result.items() if k not in told})
+        report = result.get("report") or {}
+        for decision in report.get("decisions", ()):
+            self.out.print(f"decided: {escape(decision)}")
+        for warning in report.get("warnings", ()):
+            self.out.print(f"[yellow]note:[/] {escape(warning)}")
         rows = result.get("preview") or []
         if not rows:
             return

@@ -15,6 +15,7 @@ from typing import Any
 
 from benchgen import config
 from benchgen.errors import InputError
+from benchgen.verbs.given import Result
 from benchgen.verbs.words import Verb
 
 DISK = frozenset(
@@ -24,18 +25,21 @@ DISK = frozenset(
 """What a disk says that has no room, may not be written to, or holds something else there."""
 
 
-def as_job(verb: Verb, overrides: list[str], act: Callable[[Verb, config.Config], object]) -> None:
-    """Run a verb through Hydra, its config saved in a job folder; nothing is left of what is refused."""
+def as_job(
+    verb: Verb, overrides: list[str], act: Callable[[Verb, config.Config], Result]
+) -> Result:
+    """What a verb gives that runs through Hydra, its config saved in a job folder; nothing is left of what is refused."""
     import hydra
 
     cfg = config.load(f"verb={verb.name}", *overrides)
     check_model(cfg.model)
     config.register()
     failures: list[Exception] = []
+    told: Result = {}
 
     def task(tree: Any) -> None:
         try:
-            act(verb, config.validate(tree))
+            told.update(act(verb, config.validate(tree)))
         except Exception as error:  # noqa: BLE001 - told after Hydra, which has words of its own
             failures.append(error)
 
@@ -50,6 +54,7 @@ def as_job(verb: Verb, overrides: list[str], act: Callable[[Verb, config.Config]
             wrapped(task)()
         if failures:
             raise failures[0]
+        return told
     except InputError:
         _remove_job(Path(cfg.workspace) / "hydra" / verb.name / name)
         raise

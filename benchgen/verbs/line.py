@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from benchgen import config
+from benchgen.config.messages import meant
 from benchgen.config.settings import all_keys
 from benchgen.errors import ConfigError
 from benchgen.verbs.typed import as_typed, elements, quoted
@@ -21,7 +22,7 @@ def parse(argv: list[str]) -> tuple[Verb, list[str], bool]:
             f"there is no verb {argv[0]!r}",
             got=argv[0],
             allowed=sorted(VERBS),
-            next="benchgen --help",
+            next=meant(argv[0], {name: f"benchgen {name}" for name in VERBS}) or "benchgen --help",
         )
     verb = VERBS[argv[0]]
     multirun = bool({"-m", "--multirun"} & set(argv))
@@ -42,6 +43,17 @@ def parse(argv: list[str]) -> tuple[Verb, list[str], bool]:
     if verb.name == "plan":
         overrides += _given(overrides)
     return verb, config.own_maps(blank_under_author(overrides)), multirun
+
+
+def check_subject(overrides: list[str]) -> None:
+    """Nothing; ConfigError where no word of `create` says what is asked about: the default is the demo's."""
+    keys = {override.lstrip("+").partition("=")[0].partition(".")[0] for override in overrides}
+    if not keys & {"benchmark", "author", "sibling_of"}:
+        raise ConfigError(
+            "nothing says what the benchmark is about",
+            allowed=[f"benchmark={name}" for name in config.options("benchmark")],
+            next="benchgen create author=file author.path=FILE, or benchmark=NAME, or sibling_of=ID",
+        )
 
 
 def _given(overrides: list[str]) -> list[str]:

@@ -65,6 +65,12 @@ class Verification(Record):
         found = Counter(check.state for check in self.checks)
         return {state: found[state] for state in STATES}
 
+    def __str__(self) -> str:
+        """How many checks ended how, and a line for each fault; `table()` has them all."""
+        counts = ", ".join(f"{n} {state}" for state, n in self.counts.items() if n)
+        faults = (f"{c.record}, {c.what}: {c.state}. {c.why}".rstrip() for c in self.faults)
+        return "\n".join((f"{self.subject}: {counts or 'nothing to check'}", *faults))
+
     def table(self) -> pl.DataFrame:
         """One row a check: record, what, state, recorded, found, why."""
         names = ("record", "what", "state", "recorded", "found", "why")

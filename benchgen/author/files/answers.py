@@ -19,7 +19,7 @@ from benchgen.errors import DataError
 from benchgen.types import LETTERS
 
 READINGS = {
-    "letter": "an option's letter",
+    "letter": "an option's letter or label",
     "text": "an option's text",
     "index0": "a position counted from 0",
     "index1": "a position counted from 1",
