@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from benchgen.agent.situation import (
     Waiting,
     Wish,
 )
+from tests.bounded import bounded
 
 CASES = Path(__file__).parent / "cases"
 ACCOUNT = json.loads((CASES / "chat_account.json").read_text(encoding="utf-8"))
@@ -378,22 +378,11 @@ def test_any_mix_of_its_own_words_is_understood_without_a_fault(
      "fünf", "und", "二", "の", "q3 ", "{", "a,b\n", "question,A,B,answer\n", "\n", "\x00", "e\u0301", "then run ", "@", "“"],
 )  # fmt: skip
 @pytest.mark.slow
-def test_hostile_text_costs_little(unit: str) -> None:
-    """100 kB of the worst repetition: no pattern here takes more than its share."""
+def test_reading_hostile_text_ends(unit: str) -> None:
+    """100 kB of the worst repetition; experiments/speed/rules.py measures what it and a plain message take."""
     text = (unit * (100_000 // len(unit) + 1))[:100_000]
-    started = time.process_time()
-    understand(text, situation({}))
-    assert time.process_time() - started < 1.0
-
-
-def test_it_answers_at_once() -> None:
-    """Milliseconds for a message, once the words are loaded."""
-    texts = [(case["text"], situation(case["context"])) for case in cases("chat_own.jsonl")]
-    understand(*texts[0])
-    started = time.process_time()
-    for text, state in texts:
-        understand(text, state)
-    assert (time.process_time() - started) / len(texts) < 0.05
+    with bounded():
+        understand(text, situation({}))
 
 
 @pytest.mark.parametrize("place", ["first", "last"])
