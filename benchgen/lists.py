@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from benchgen.jobs import alive
 from benchgen.models import catalogue
 from benchgen.records import Benchmark, Job, Place, Run, Write
-from benchgen.records.run import UNDER_WAY
 from benchgen.store import BenchmarkRow, JobRow, ModelRow, PlanRow, Row, RunRow, WriteRow
+from benchgen.types import UNDER_WAY
 
 RUN_SCHEMA: dict[str, type[pl.DataType]] = {
     "id": pl.Int64,

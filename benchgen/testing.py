@@ -44,7 +44,7 @@ from benchgen.store import (
     write_json,
     write_jsonl,
 )
-from benchgen.types import LETTERS, Question, Reply, Request, sha256
+from benchgen.types import LETTERS, UNDER_WAY, Question, Reply, Request, sha256
 from benchgen.workspace import Workspace
 
 WRITER = "scripted"
@@ -448,7 +448,7 @@ def run(ws: AccountWorkspace, told: Mapping[str, Any]) -> Run:
     if done:
         with suppress(BenchgenError):
             running.resume(place, made)
-    if state in ("running", "queued"):
+    if state in UNDER_WAY:
         ws.store.change(RunRow, made.id, state=state, error="")
         elsewhere(ws.path, made.id, made.folder, "")
     else:

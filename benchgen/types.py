@@ -20,6 +20,8 @@ STATUSES = ("ok", "no_answer", "ambiguous", "truncated", "empty", "refused", "er
 MODES = ("failures", "all", "distill")
 DTYPES = ("float32", "bfloat16", "float16")
 """Types of weights that a model is loaded or saved in."""
+UNDER_WAY = ("queued", "running")
+"""States of a run or a job that a process works on, or is to."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 Message = dict[str, str]

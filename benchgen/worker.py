@@ -25,7 +25,7 @@ from benchgen.stages import cards, held_out, merging, publishing
 from benchgen.store import JobRow, ModelRow, PlanRow, cut_torn_line, file_sha256, now
 from benchgen.tracking import tracking
 from benchgen.train import ranks
-from benchgen.types import Plan, json_line, sha256
+from benchgen.types import UNDER_WAY, Plan, json_line, sha256
 from benchgen.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def main(argv: list[str]) -> int:
     if ranks.rank() > 0:
         return follow(workspace, job)
     with jobs.record_lock(job.folder), jobs.beating(job.folder):
-        if job.row.state not in ("queued", "running"):
+        if job.row.state not in UNDER_WAY:
             print(f"job {job.id} is {job.row.state}: nothing to do", flush=True)
             return 0
         try:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchgen.agent.situation import Situation
+from benchgen.types import UNDER_WAY
 
 RECORDS = ("run", "job", "benchmark", "model", "path")
-UNDER_WAY = ("running", "queued")
 QUOTED_CHARS = 120
 MOST_LINES = 4
 KEPT = {

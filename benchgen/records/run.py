@@ -26,12 +26,10 @@ from benchgen.store import (
     file_sha256,
     write_jsonl,
 )
-from benchgen.types import Question, Trace
+from benchgen.types import UNDER_WAY, Question, Trace
 
-UNDER_WAY = ("queued", "running")
 ASKER = "benchgen.asker"
 """The module of a run's own process."""
-"""A run that a process works on, or is to."""
 
 
 def processing(done: int, total: int) -> str:

@@ -21,7 +21,7 @@ from benchgen.store import (
     now,
     read_jsonl,
 )
-from benchgen.types import Plan
+from benchgen.types import UNDER_WAY, Plan
 
 
 class PlanRecord(Record):
@@ -76,9 +76,9 @@ class Job(Record):
     def state(self) -> str:
         """queued, running, finished, failed, stopped; one whose process is gone is failed."""
         state = str(self.row.state)
-        if state in ("queued", "running") and not jobs.alive(self.folder):
+        if state in UNDER_WAY and not jobs.alive(self.folder):
             state = str(self.row.state)  # it may have ended between the two looks
-            return "failed" if state in ("queued", "running") else state
+            return "failed" if state in UNDER_WAY else state
         return state
 
     @property
@@ -155,11 +155,11 @@ class Job(Record):
     def stop(self) -> Job:
         """Itself, its process ended; as it is if it ended by itself meanwhile."""
         state = self.state
-        if state not in ("queued", "running"):
+        if state not in UNDER_WAY:
             raise StateError(f"job {self.id} is {state}: nothing to stop", got=state)
         jobs.stop(self.folder)
         left = str(self.row.state)
-        if left in ("queued", "running"):
+        if left in UNDER_WAY:
             self.place.store.change(JobRow, self.id, left, state="stopped", finished=now())
         return self
 
@@ -182,7 +182,7 @@ class Job(Record):
                 if row["step"] > told:
                     on_metrics(row)  # type: ignore[misc]
                     told = row["step"]
-            if state not in ("queued", "running"):
+            if state not in UNDER_WAY:
                 break
             time.sleep(poll_s)
         if state != "finished":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchgen.errors import BenchgenError
 from benchgen.records import Job, Run
-from benchgen.records.run import UNDER_WAY
+from benchgen.types import UNDER_WAY
 
 if TYPE_CHECKING:
     from benchgen.workspace import Workspace

@@ -9,6 +9,7 @@ from benchgen.agent.rules.marks import BENCH, MODEL, QUOTE, Mark
 from benchgen.agent.rules.reading import Reading
 from benchgen.agent.rules.records import benchmarks_like
 from benchgen.agent.situation import JobSeen, RunSeen, Situation
+from benchgen.types import UNDER_WAY
 
 _ID = r"(?:(?:id|number|no|nr|num|of|a|#|:|\.|=|s|和) )*"
 _MORE = r"(?: (?:(?:,|and|or|with|on|COMPARE|into|-|–|/|then|to|you|of|#|RUN|it) )+(\d+))"
@@ -112,7 +113,7 @@ def _by_state(reading: Reading, runs: Sequence[RunSeen]) -> int | None:
     """The one run that failed or is under way, where the message says so."""
     for words, states in (
         (r"(?:failed|FAIL|broken|crashed) (?:RUN|one)\b", ("failed",)),
-        (r"running (?:RUN|one)\b", ("running", "queued")),
+        (r"running (?:RUN|one)\b", UNDER_WAY),
     ):
         if reading.has(words):
             found = [run.id for run in runs if run.state in states]
@@ -262,7 +263,7 @@ def a_job(reading: Reading) -> int | None:
             return made[-1]
     for words, states in (
         (r"failed (?:TRAIN|JOB)|(?:TRAIN|JOB) (?:that |which )?(?:failed|FAIL)", ("failed",)),
-        (r"running (?:TRAIN|JOB)", ("running", "queued")),
+        (r"running (?:TRAIN|JOB)", UNDER_WAY),
     ):
         if reading.has(words):
             found = [job.id for job in state.jobs if job.state in states]
@@ -282,7 +283,7 @@ def meant_job(situation: Situation) -> int | None:
     submitted = situation.submitted.get("job")
     if isinstance(submitted, int):
         return submitted
-    under_way = [job.id for job in situation.jobs if job.state in ("running", "queued")]
+    under_way = [job.id for job in situation.jobs if job.state in UNDER_WAY]
     return under_way[0] if len(under_way) == 1 else None
 
 

@@ -18,6 +18,7 @@ from benchgen.agent.rules.references import (
     run_seen,
 )
 from benchgen.agent.situation import Wish
+from benchgen.types import UNDER_WAY
 
 
 def unsupported(reading: Reading) -> Wish | None:
@@ -65,7 +66,7 @@ def stopped(reading: Reading) -> Wish | None:
     seen = job_seen(record.get("job"), reading.situation) or run_seen(
         record.get("run"), reading.situation
     )
-    if seen is None or seen.state not in ("running", "queued"):
+    if seen is None or seen.state not in UNDER_WAY:
         return None
     return _refused("stop", record, reading)
 
@@ -138,15 +139,14 @@ def _spoken_of(reading: Reading, action: str) -> dict[str, Any]:
 def _under_way(reading: Reading) -> dict[str, Any]:
     """What runs and was talked about last, else the only thing that runs."""
     state = reading.situation
-    active = ("running", "queued")
     if (
         state.last_job is not None
-        and getattr(job_seen(state.last_job, state), "state", "running") in active
+        and getattr(job_seen(state.last_job, state), "state", "running") in UNDER_WAY
     ):
         return {"job": state.last_job}
     if (
         state.last_run is not None
-        and getattr(run_seen(state.last_run, state), "state", "running") in active
+        and getattr(run_seen(state.last_run, state), "state", "running") in UNDER_WAY
     ):
         return {"run": state.last_run}
     if state.last_job is not None:
@@ -154,6 +154,6 @@ def _under_way(reading: Reading) -> dict[str, Any]:
     if state.last_run is not None:
         return {"run": state.last_run}
     if reading.has(r"\bRUN\b|\bEVAL\b"):
-        running = [r.id for r in state.runs if r.state in active]
+        running = [r.id for r in state.runs if r.state in UNDER_WAY]
         return {"run": running[0]} if len(running) == 1 else {}
     return {}

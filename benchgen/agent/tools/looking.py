@@ -11,10 +11,9 @@ from benchgen.agent.tools import words
 from benchgen.agent.tools.desk import Desk, asking, wrong
 from benchgen.models import catalogue
 from benchgen.records import Run, Write
-from benchgen.records.run import UNDER_WAY
 from benchgen.rundata.pages import Filters
 from benchgen.store import JobRow, ModelRow, RunRow, WriteRow
-from benchgen.types import MODES
+from benchgen.types import MODES, UNDER_WAY
 
 ROWS, MOST_ROWS = 10, 100
 """Rows of a dataset that are shown unless told, and at most."""

@@ -12,6 +12,7 @@ from benchgen.agent.tools.desk import Desk, asking, wrong
 from benchgen.errors import NotFound
 from benchgen.records import Benchmark, Model, Run
 from benchgen.run.runner import Sampling
+from benchgen.types import UNDER_WAY
 
 MOST_MODELS = 20
 """Runs that one message may begin."""
@@ -192,7 +193,7 @@ def resume(desk: Desk, run: int | None, job: int | None) -> Outcome:
         more = f" To ask again what got no reply: `{again}`." if again else ""
         text = f"Run {found.id} is finished: nothing is left to ask.{more}"
         return Outcome(text, {**numbers, "state": state}, links=(found.link,))
-    if state in ("queued", "running"):
+    if state in UNDER_WAY:
         text = f"Run {found.id} is under way already. {told['progress']}. Next: `status of run {found.id}`."
         return Outcome(text, {**numbers, "state": state}, links=(found.link,))
     desk.ws.run_in_background(found)

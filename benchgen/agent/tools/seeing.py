@@ -19,6 +19,7 @@ from benchgen.models.names import downloaded
 from benchgen.records import Benchmark, Job, Place, Run
 from benchgen.stages import datasets
 from benchgen.store import BenchmarkRow, JobRow, ModelRow, PlanRow, RunRow
+from benchgen.types import UNDER_WAY
 
 MOST_FILES = 500
 TAIL = 4096
@@ -104,7 +105,7 @@ def _jobs(place: Place, models: dict[int, str]) -> Iterator[JobSeen]:
         yield JobSeen(
             id=row.id,
             job_type=str(plan.get("job_type", "")),
-            state=job.state if row.state in ("queued", "running") else row.state,
+            state=job.state if row.state in UNDER_WAY else row.state,
             base_model=str(plan.get("base_model", "")),
             dataset=str(told.get("source", "")),
             run=runs[0] if runs else None,

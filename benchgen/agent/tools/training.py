@@ -23,7 +23,7 @@ from benchgen.rundata.rows import rows_from_file
 from benchgen.stages import datasets
 from benchgen.stages.planning import NAME
 from benchgen.store import JobRow, PlanRow
-from benchgen.types import MODES, Plan, sha256
+from benchgen.types import MODES, UNDER_WAY, Plan, sha256
 
 TYPES = {"lora": "lora", "grpo": "grpo", "continue": "continue", "from-run": "from_run"}
 """{type of a job as a person says it: its recipe}"""
@@ -624,7 +624,7 @@ def status(desk: Desk, job: int | None) -> Outcome:
                 "There is no training yet. Next: `plan a from-run training from run 3`.",
                 {"job": None},
             )
-        active = [row for row in rows if row.state in ("queued", "running")]
+        active = [row for row in rows if row.state in UNDER_WAY]
         job = (active or rows)[-1].id
     found = desk.ws.job(job)
     told, row = found.status(), desk.ws.store.get(PlanRow, found.row.plan_id).plan
