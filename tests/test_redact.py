@@ -96,3 +96,15 @@ def test_a_text_around_the_key_is_kept_to_the_letter() -> None:
     text = f"Caf\u00e9 \\u00e9 %41 &amp; {quote(KEY, safe='')} ％ \u200b."
     assert REDACTOR.text(text) == f"Caf\u00e9 \\u00e9 %41 &amp; {HIDDEN} ％ \u200b."
     assert unquote(quote(KEY, safe="")) == KEY
+
+
+@pytest.mark.parametrize(
+    "name", ["hf-internal-testing/tiny-random-LlamaForCausalLM", "xai-org/grok", "npm-run-build"]
+)
+def test_names_of_owners_stay_in_an_error(name: str) -> None:
+    assert REDACTOR.line(f"no model {name} here") == f"no model {name} here"
+
+
+@pytest.mark.parametrize("key", ["hf_abcdefghij", "hf-a1B2c3D4e5F6g7H8", "xai-Zq7wXkT9e2Vb5Zq7w"])
+def test_what_begins_as_a_key_and_reads_as_no_words_is_masked(key: str) -> None:
+    assert key not in REDACTOR.line(f"the key {key} was refused")

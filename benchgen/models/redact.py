@@ -25,7 +25,24 @@ PART_CHARS = 8
 
 _HEADER = re.compile(r"\b(bearer)(?:[\s:=+]|%20)+[\w.~+/*=%-]{4,}", re.IGNORECASE)
 _KEYISH = re.compile(r"\b(?:sk|pk|rk|gsk|hf|xai|nvapi|r8)[-_][\w*.…-]{6,}", re.IGNORECASE)
+_NAMING = ("hf", "npm", "pypi", "xai")
+"""Beginnings of keys with which owners, models and packages are named as well, joined by a dash."""
+_WORD_CHARS = 14
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+
+
+def unless_words(found: str, mark: str) -> str:
+    """`mark` in place of what begins as a key does, which stays if it reads as words: hf-internal-testing."""
+    prefix, sign, rest = found.partition("-")
+    parts = re.split(r"[-_.]", rest)
+    named = prefix.lower() in _NAMING and sign and len(parts) > 1 and all(map(_word, parts))
+    return found if named else mark
+
+
+def _word(part: str) -> bool:
+    """Whether a part of a name is a word, a number, a size or nothing: testing, TinyLlama, 7b, v2."""
+    plain = r"(?:[A-Z]?[a-z]+){1,4}|[A-Z]{2,6}|[vV]?\d{1,4}[a-zA-Z]{0,2}|"
+    return len(part) <= _WORD_CHARS and re.fullmatch(plain, part) is not None
 
 
 class Secret:
@@ -77,7 +94,9 @@ class Redactor:
         if self._word:
             text = self._word.sub(HIDDEN, text)
         text = _without(text, self._partly)
-        text = _HEADER.sub(rf"\1 {HIDDEN}", _KEYISH.sub(HIDDEN, text))
+        text = _HEADER.sub(
+            rf"\1 {HIDDEN}", _KEYISH.sub(lambda found: unless_words(found[0], HIDDEN), text)
+        )
         text = " ".join(_CONTROL.sub(" ", text).split())
         return text if len(text) <= LINE_CHARS else text[: LINE_CHARS - 1] + "…"
 

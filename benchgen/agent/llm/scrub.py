@@ -6,8 +6,8 @@ import os
 import re
 from collections.abc import Mapping
 
-from benchgen.agent.rules.secrets import hidden, unless_words
-from benchgen.models.redact import HIDDEN, REAL_CHARS, Redactor, Secret
+from benchgen.agent.rules.secrets import hidden
+from benchgen.models.redact import HIDDEN, REAL_CHARS, Redactor, Secret, unless_words
 
 _NAMED = re.compile(
     r"(?:^|_)(?:(?:api|access|secret|private|auth)?key|token|secret|pass(?:word|wd|phrase)?|pwd|pat|credentials?)"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 
+from benchgen.models.redact import unless_words
+
 _KEYS = re.compile(
     r"\bhf_[A-Za-z0-9]{8,}|\b(?:sk|pk|rk)-[A-Za-z0-9_-]{12,}|\bgh[oprsu]_\w{16,}|\bgithub_pat_\w{16,}"
     r"|\bglpat-[\w-]{16,}|\bAKIA[A-Z0-9]{12,}|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{20,}|\bnvapi-[\w-]{10,}"
     r"|\bgsk_\w{16,}|\br8_\w{16,}|\bxai-[\w-]{16,}|\beyJ[\w-]{10,}\.[\w-]{10,}|-----BEGIN [A-Z ]{0,20}PRIVATE KEY"
     r"|\bbearer\s+[\w.~+/=-]{12,}"
 )
-_NAMING = ("hf", "npm", "pypi", "xai")
-"""Beginnings of keys with which owners, models and packages are named as well, joined by a dash."""
-_WORD_CHARS = 14
 _GIVEN = re.compile(
     r"(?:api[\s_-]?key|token|password|passwort|passwd|secret|contraseña|clave|mot de passe|senha|пароль|ключ|"
     r"密钥|密码|令牌|パスワード|キー|access[\s_-]?key|credentials?)\"?'?\s?(?:is|are|ist|es|est|é|è|[:=：]|是|は)\s?[\"'“`]?"
@@ -58,20 +57,6 @@ def hidden(text: str, mark: str) -> str:
         return found[0].removesuffix(value) + mark if _secretive(value) else found[0]
 
     return _GIVEN.sub(given, _KEYS.sub(lambda found: unless_words(found[0], mark), text))
-
-
-def unless_words(found: str, mark: str) -> str:
-    """`mark` in place of what begins as a key does, which stays if it reads as words: hf-internal-testing."""
-    prefix, sign, rest = found.partition("-")
-    parts = re.split(r"[-_.]", rest)
-    named = prefix.lower() in _NAMING and sign and len(parts) > 1 and all(map(_word, parts))
-    return found if named else mark
-
-
-def _word(part: str) -> bool:
-    """Whether a part of a name is a word, a number, a size or nothing: testing, TinyLlama, 7b, v2."""
-    plain = r"(?:[A-Z]?[a-z]+){1,4}|[A-Z]{2,6}|[vV]?\d{1,4}[a-zA-Z]{0,2}|"
-    return len(part) <= _WORD_CHARS and re.fullmatch(plain, part) is not None
 
 
 def _secretive(value: str) -> bool:
