@@ -117,12 +117,18 @@ def _mood(text: str, situation: Situation) -> Wish | None:
     if len(text) > 80 or not words:
         return None
     for mood in MOODS["NO"].values():
-        if words in _phrases(mood):
+        if _only(words, _phrases(mood)):
             return _nothing(situation)
     for mood in MOODS["THANKS"].values():
         if words in _phrases(mood) or all(word in _phrases(mood) for word in words.split()):
             return _nothing(situation)
     return None
+
+
+def _only(words: str, phrases: set[str]) -> bool:
+    """Whether the words are some of these phrases, one after the other: no, forget it."""
+    either = "|".join(map(re.escape, sorted(phrases, key=len, reverse=True)))
+    return re.fullmatch(rf"(?:{either})(?: (?:{either})){{0,3}}", words) is not None
 
 
 def _phrases(joined: str) -> set[str]:

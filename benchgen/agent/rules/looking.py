@@ -244,9 +244,13 @@ def compare(reading: Reading) -> Wish | None:
         and reading.has(r"\b(?:LOW|WHY|HOW you|CREATE|TRAIN it)\b")
     ):
         return None
+    if not ids and (len(benchmark_ids(reading)) > 1 or reading.has(_TWO_BENCHMARKS)):
+        return Wish("clarify", {"missing": ["runs"], "wish": "compare_runs"})
     return _compared(reading, ids)
 
 
+_TWO_BENCHMARKS = r"\bBENCHMARK \d+ (?:(?:and|with|to|against|vs|,|&) )+(?:BENCHMARK )?\d+\b"
+"""Other questions each: nothing says whose runs are to stand side by side."""
 _BEST = (
     r"^(?:which|WHAT)\b.*(?:\bMODEL\b.*\b(?:best|highest|better|IMPROVED|worst|top)\b|\b(?:best|top) (?:\S+ )?MODEL\b)"
     r"|\b(?:leaderboard|winning|winner)\b|\bRANK (?:a )*(?:RUN|MODEL)\b"

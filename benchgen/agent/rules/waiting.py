@@ -255,6 +255,8 @@ def cancelled(reading: Reading) -> Wish:
 # ------------------------------------------------------------------------------------- preview
 
 _QUESTIONS = r"(?:QUESTION|q)(?: (?:#|number|no|nr|num|\.|s|:))* (\d+)((?: (?:(?:,|and) )+\d+(?! QUESTION))*)"
+_ONE = r"\b(?:ORD(\d+) one|(?:number|no|#) (\d+)(?= (?:is|has|should|must)\b))"
+"""A question of the preview that waits, not called one: the third one, number 3 is."""
 _LONGEST_RANGE = 200
 _KEPT = {"keep": True}
 """Of a question that is spoken of and stays."""
@@ -401,6 +403,10 @@ def _edits(reading: Reading) -> list[dict[str, Any]]:
         return several
     if not matches and waiting and reading.has(r"DELETE (?:a )?LAST QUESTION"):
         return [{"q": waiting.told["n"], "remove": True}] if "n" in waiting.told else []
+    if not matches and waiting and (one := next(reading.all(_ONE), None)):
+        before, after = reading.plain[: one.start()], reading.plain[one.end() :]
+        change = _change(reading, before, after, one.end(), len(reading.plain))
+        return [{"q": int(one[1] or one[2]), **change}] if change and change != _KEPT else []
     found: list[tuple[list[int], dict[str, Any]]] = []
     for at, match in enumerate(matches):
         end = matches[at + 1].start() if at + 1 < len(matches) else len(reading.plain)
