@@ -36,7 +36,11 @@ SWEEP = (
     "launcher.leaves_host=no",
     "-m",
 )
-SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_raylet_start_wait_time_s": "180"}
+SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_raylet_start_wait_time_s": "180",
+    "RAY_AUTH_MODE": "disabled",  # of a cluster of one's own on this machine; another has its token
+}
 PATIENCE_S = 300
 
 
