@@ -157,7 +157,8 @@ def check_launcher(cfg: config.Config) -> None:
             allowed="a PostgreSQL database, docs/scaling.md",
             next="workspace=PATH of a new one with database=postgresql://user@host/name",
         )
-    _starter([f"verb={cfg.verb}"], launcher, print)  # its settings are read here
+    with _hydra_cleared():
+        _starter([f"verb={cfg.verb}"], launcher, print)  # its settings are read here
 
 
 def _installed(package: str) -> bool:
