@@ -6,19 +6,21 @@ import importlib.metadata
 import platform
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from benchgen.author.drafts import spec_of
 from benchgen.compare.paired import compare_runs
 from benchgen.compare.report import ReportView, Trained, report_files, write_report
 from benchgen.compare.views import Comparison, RunView
 from benchgen.config import GrpoConfig, ModelConfig, SamplingConfig, load_author
+from benchgen.config.overrides import SHORT, changed
 from benchgen.models import catalogue
 from benchgen.models.device import detect
 from benchgen.plan import gate
 from benchgen.records import Benchmark, Job, Place, Run
-from benchgen.store import PlanRow, read_json, write_json
+from benchgen.store import ModelRow, PlanRow, read_json, write_json
 from benchgen.types import Plan
 
 HELD_OUT = "questions asked here that it has not (held-out)"
@@ -174,54 +176,38 @@ def _commands(runs: Sequence[Run], job: Job | None) -> tuple[str, ...]:
 def _create_line(bench: Benchmark) -> str:
     """How it was made; of a person's own file by its path, for no option of conf/benchmark/ has it."""
     told = bench.row.spec.get("config", {})
-    author = told.get("author", {})
-    if not author.get("path"):
+    if not told.get("author", {}).get("path"):
         return f"benchgen create benchmark={bench.row.name}"
-    words = [f"author={author['name']}", f"author.path={author['path']}"]
-    default = load_author(author["name"])
-    words += _changed(author, default.author, "author.", without=("name", "path"))
-    words += [f"kind={told['kind']}"] if told.get("kind") else []
-    words += _changed(told, default, "benchmark.", without=("name", "author", "kind"))
-    return _line("create", *words, f"name={bench.row.name}")
+    spec = replace(spec_of(told), name=bench.row.name)
+    usual = load_author(spec.author.name)
+    words = [f"author={spec.author.name}", *changed(spec.author, usual.author, "author.")]
+    words += changed(spec, usual, "benchmark.", SHORT)
+    words += changed(spec.evaluation, usual.evaluation, "benchmark.evaluation.")
+    return _line("create", *words)
 
 
 def _run_line(run: Run) -> str:
     """How it was asked: the model with its address where it has one, and every setting that is not the default."""
-    settings, model = run.row.settings, run.model.row
-    words = [f"benchmark_id={run.benchmark.id}"]
-    if model.kind == "endpoint":
-        words += ["model=endpoint", f"model.name={model.name}"]
-        if model.spec["name"] != model.name:
-            words.append(f"model.served={model.spec['name']}")
-        words += _changed(model.spec, ModelConfig(), "model.", without=("name",))
-    else:
-        words.append(f"model={model.name}")
+    settings = run.row.settings
+    words = [f"benchmark_id={run.benchmark.id}", *_model_words(run.model.row)]
     words.append(f"seed={settings['seed']}")
     if settings["limit"]:
         words.append(f"limit={settings['limit']}")
     if settings.get("repeats", 1) > 1:
         words.append(f"repeats={settings['repeats']}")
-    words += _changed(settings.get("sampling", {}), SamplingConfig(), "sampling.")
-    return _line("run", *words)
+    drawn = SamplingConfig(**settings.get("sampling", {}))
+    return _line("run", *words, *changed(drawn, SamplingConfig(), "sampling."))
 
 
-def _changed(
-    told: Mapping[str, Any], default: Any, prefix: str, without: Sequence[str] = ()
-) -> list[str]:
-    """The settings that are not as by default, as they are typed."""
-    found = []
-    for name, value in told.items():
-        if name in without or not hasattr(default, name) or value == getattr(default, name):
-            continue
-        if is_dataclass(getattr(default, name)):
-            found += _changed(value, getattr(default, name), f"{prefix}{name}.")
-        elif isinstance(value, Mapping):
-            found += [f"{prefix}{name}.{key}={entry}" for key, entry in value.items()]
-        elif isinstance(value, list):
-            found.append(f"{prefix}{name}=[{','.join(map(str, value))}]")
-        else:
-            found.append(f"{prefix}{name}={value}")
-    return found
+def _model_words(model: ModelRow) -> list[str]:
+    """A model by its name, an endpoint's by its address, so that a workspace without it knows it."""
+    if model.kind != "endpoint":
+        return [f"model={model.name}"]
+    usual = ModelConfig()
+    own = {key: value for key, value in model.spec.items() if hasattr(usual, key)}
+    served = own["name"] if own["name"] != model.name else ""
+    told = replace(usual, **{**own, "name": model.name, "served": served})
+    return ["model=endpoint", *changed(told, usual, "model.")]
 
 
 def _line(verb: str, *words: str) -> str:

@@ -228,7 +228,6 @@ INSIDE = """
 import hydra
 import benchgen
 from benchgen import config
-from benchgen.config import composing
 from hydra.core.global_hydra import GlobalHydra
 
 config.register()

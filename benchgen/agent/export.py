@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchgen import config
 from benchgen.author.drafts import BY_MODEL, spec_of
+from benchgen.config.overrides import SHORT, changed, written
 from benchgen.errors import BenchgenError, InputError
 from benchgen.store import JobRow, PlanRow, write_atomic
 
@@ -352,8 +353,8 @@ class _Steps:
         words += [f"seed={seed}"] if seed else []
         called += [f"seed={seed}"] if seed else []
         own, grpo = _parted(settings)
-        words += [f"recipe.{k}={_typed(v)}" for k, v in own.items()]
-        words += [f"recipe.grpo.{k}={_typed(v)}" for k, v in grpo.items()]
+        words += [f"recipe.{k}={written(v)}" for k, v in own.items()]
+        words += [f"recipe.grpo.{k}={written(v)}" for k, v in grpo.items()]
         called += [f"{k}={v!r}" for k, v in own.items()] + ([f"grpo={grpo!r}"] if grpo else [])
         return Line(f"benchgen plan {' '.join(words)}", f"ws.plan({', '.join(called)})")
 
@@ -383,39 +384,9 @@ def _overrides(spec: config.BenchmarkConfig) -> list[str]:
     """What the command line is told to make this benchmark."""
     blank = config.load_author(spec.author.name)
     words = [f"author={spec.author.name}", "benchmark=blank"]
-    short = ("name", "kind", "count")
-    for prefix, one, usual in (
-        ("benchmark.", spec, blank),
-        ("author.", spec.author, blank.author),
-        ("benchmark.evaluation.", spec.evaluation, blank.evaluation),
-    ):
-        for key in dataclasses.fields(one):
-            value = getattr(one, key.name)
-            if dataclasses.is_dataclass(value) or value == getattr(usual, key.name):
-                continue
-            name = key.name if prefix == "benchmark." and key.name in short else prefix + key.name
-            words.append(f"{name}={_typed(value)}")
-    return words
-
-
-def _typed(value: Any) -> str:
-    """A value as the command line reads it."""
-    if isinstance(value, bool) or value is None:
-        return {True: "true", False: "false", None: "null"}[value]
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_inner(str(k))}: {_inner(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_inner, value)) + "]"
-    return str(value)
-
-
-def _inner(value: Any) -> str:
-    """A value inside a list or a map: text in quotes, unless it is a word that can be nothing else."""
-    if not isinstance(value, str):
-        return _typed(value)
-    if value.isidentifier() and value.isascii() and value not in ("true", "false", "null"):
-        return value
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    words += changed(spec, blank, "benchmark.", SHORT)
+    words += changed(spec.author, blank.author, "author.")
+    return words + changed(spec.evaluation, blank.evaluation, "benchmark.evaluation.")
 
 
 def _construct(value: Any, usual: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -126,8 +126,7 @@ class Screen:
             shown = f"{estimate.words} ({estimate.basis})"
             table.add_row(f"estimated {name}", escape(shown))
         self.story.print(table)
-        for warning in plan.warnings:
-            self.story.print(f"[yellow]note:[/] {escape(warning)}")
+        _notes(self.story, plan.warnings)
 
     def result(self, verb: str, result: Result) -> None:
         """A verb's result as a person reads it."""
@@ -229,8 +228,7 @@ class Screen:
         report = result.get("report") or {}
         for decision in report.get("decisions", ()):
             self.out.print(f"decided: {escape(decision)}")
-        for warning in report.get("warnings", ()):
-            self.out.print(f"[yellow]note:[/] {escape(warning)}")
+        _notes(self.out, report.get("warnings", ()))
         rows = result.get("preview") or []
         if not rows:
             return
@@ -262,8 +260,7 @@ class Screen:
         for pair in result["pairs"]:
             if pair["result"]["delta"] is not None:
                 self.out.print(escape(_difference(pair, several=len(result["pairs"]) > 1)))
-        for warning in result["warnings"]:
-            self.out.print(f"[yellow]note:[/] {escape(warning)}")
+        _notes(self.out, result["warnings"])
 
     def _rescore(self, result: Result) -> None:
         title = f"run {result['run']}: the same replies under two scoring programs"
@@ -339,8 +336,7 @@ class Screen:
                 mark, *map(_text, (check["record"], check["what"], *hashes, check["why"]))
             )
         self.out.print(table)
-        for note in result["notes"]:
-            self.out.print(f"[yellow]note:[/] {escape(note)}")
+        _notes(self.out, result["notes"])
         if result["workspace"]:
             self.out.print(f"Done again in: {_path(result['workspace'])}")
         counts = ", ".join(f"{n} {state}" for state, n in result["counts"].items() if n)
@@ -358,6 +354,12 @@ def _console(stream: TextIO) -> Console:
     """As wide as the terminal; wide enough for tables where there is none."""
     width = None if stream is not None and stream.isatty() else WIDTH
     return _Console(file=stream, highlight=False, soft_wrap=False, width=width)
+
+
+def _notes(console: Console, notes: Iterable[str]) -> None:
+    """What must be said beside a result, a line each."""
+    for note in notes:
+        console.print(f"[yellow]note:[/] {escape(note)}")
 
 
 def _path(value: Any) -> str:

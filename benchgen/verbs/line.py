@@ -47,7 +47,7 @@ def parse(argv: list[str]) -> tuple[Verb, list[str], bool]:
 
 def check_subject(overrides: list[str]) -> None:
     """Nothing; ConfigError where no word of `create` says what is asked about: the default is the demo's."""
-    keys = {override.lstrip("+").partition("=")[0].partition(".")[0] for override in overrides}
+    keys = {key.partition(".")[0] for key in _keys(overrides)}
     if not keys & {"benchmark", "author", "sibling_of"}:
         raise ConfigError(
             "nothing says what the benchmark is about",
@@ -58,9 +58,14 @@ def check_subject(overrides: list[str]) -> None:
 
 def _given(overrides: list[str]) -> list[str]:
     """`given=[…]` with the settings of the recipe that were typed: what is as in an earlier job is not."""
-    keys = [override.lstrip("+").partition("=")[0] for override in overrides]
+    keys = _keys(overrides)
     typed = sorted({key.removeprefix("recipe.") for key in keys if key.startswith("recipe.")})
     return [f"given=[{','.join(map(quoted, typed))}]"] if typed else []
+
+
+def _keys(overrides: list[str]) -> set[str]:
+    """The settings that are typed."""
+    return {override.lstrip("+").partition("=")[0] for override in overrides}
 
 
 def _check_override(override: str, verb: Verb) -> None:
@@ -120,7 +125,7 @@ def name_models(overrides: list[str], multirun: bool = False) -> list[str]:
 
 def blank_under_author(overrides: list[str]) -> list[str]:
     """The overrides with `benchmark=blank` before them where an author is chosen and no benchmark is."""
-    keys = {override.lstrip("+").partition("=")[0] for override in overrides}
+    keys = _keys(overrides)
     settings = sorted(key for key in keys if key.startswith("author."))
     if settings and not keys & {"author", "benchmark"}:
         raise ConfigError(

@@ -13,6 +13,7 @@ from benchgen.agent.rules.references import (
     benchmark_ids,
     made_model,
     meant_benchmark,
+    other_benchmarks,
     run_ids,
     runs_of_models,
 )
@@ -244,7 +245,8 @@ def compare(reading: Reading) -> Wish | None:
         and reading.has(r"\b(?:LOW|WHY|HOW you|CREATE|TRAIN it)\b")
     ):
         return None
-    if not ids and (len(benchmark_ids(reading)) > 1 or reading.has(_TWO_BENCHMARKS)):
+    first = next(iter(benchmark_ids(reading)), None)
+    if not ids and (other_benchmarks(reading, first) or reading.has(_TWO_BENCHMARKS)):
         return Wish("clarify", {"missing": ["runs"], "wish": "compare_runs"})
     return _compared(reading, ids)
 
