@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchgen.workspace import Workspace  # noqa: E402
-from tests.browser.lab import Lab, chromium, jupyterlab, write_notebook  # noqa: E402
+from tests.browser.lab import Lab, chromium, expect, jupyterlab, write_notebook  # noqa: E402
 
 IMAGES = Path(__file__).parent / "images"
 CELLS = (
@@ -51,7 +51,7 @@ def chat(lab: Lab) -> None:
     for count, message in enumerate(TALK, 1):
         lab.say(message)
         lab.until(lambda count=count: lab.transcript.count("benchgen") >= count)  # type: ignore[misc]
-        lab.until(lambda: bool(lab.button("Send").is_enabled()))
+        expect(lab.button("Send")).to_be_enabled()
     lab.page.wait_for_timeout(500)
     keep(cell(lab, 0), "chat")
     lab.say(PLAN)
@@ -65,7 +65,7 @@ def chat(lab: Lab) -> None:
 def browser(lab: Lab) -> None:
     """Wrong replies of the run, a page of them."""
     lab.page.get_by_label("Outcome").select_option("wrong")
-    lab.until(lambda: "that fit" in cell(lab, 1).inner_text())
+    expect(cell(lab, 1)).to_contain_text("that fit")
     lab.page.wait_for_timeout(500)
     box = cell(lab, 1).bounding_box()
     clip = {"x": box["x"], "y": box["y"], "width": box["width"], "height": min(box["height"], 760)}

@@ -57,6 +57,14 @@ def too_faint(page: Any, where: str = PANELS, but: str = "svg, style") -> list[A
     return found
 
 
+def expect(part: Any) -> Any:
+    """Playwright's assertion on a part of the page: looked at again until it holds or `WAITS_S` have passed."""
+    from playwright.sync_api import expect as playwright
+
+    playwright.set_options(timeout=WAITS_S * 1000)
+    return playwright(part)
+
+
 @contextmanager
 def chromium() -> Iterator[Any]:
     """A headless browser, closed afterwards."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.lab import CHROMIUM, Lab, jupyterlab, too_faint, write_notebook
+from tests.browser.lab import CHROMIUM, Lab, expect, jupyterlab, too_faint, write_notebook
 from tests.hostile import XSS
 
 pytest.importorskip("playwright.sync_api", reason="waits for playwright")
@@ -35,7 +35,7 @@ plan = [{"type": "agent", "text": "Here is the plan."}, {"type": "waiting", "kin
         "told": {"hash": "83ebf6", "rows": 40, "warnings": ["only 40 rows"]}}]
 script = {
     "run it": [tool, *(step for n in range(1, 6) for step in far(n, 0.3)), {"type": "agent", "text": "Run 7 is **finished**."}],
-    "long": [tool, *(step for n in range(1, 5) for step in far(n, 5)), {"type": "agent", "text": "never said"}],
+    "long": [tool, *(step for n in range(1, 5) for step in far(n, 5)), {"pause": 60}, {"type": "agent", "text": "never said"}],
     "silent": [{"pause": 60}, {"type": "agent", "text": "never said"}],
     "plan": plan,
     "ask": [{"type": "agent", "text": "What next?"}, {"type": "waiting", "kind": "question", "label": "Q1", "told": {"options": ["publish it", "leave it"]}}],
@@ -102,15 +102,14 @@ def said(server: tuple[str, Path], name: str) -> list[str]:
 @both
 def test_send_and_stream(opened: Open) -> None:
     lab = opened("stream")
-    assert lab.button("Stop").is_disabled()
+    expect(lab.button("Stop")).to_be_disabled()
     lab.say("run it")
     lab.shows("run 7: 2 of 5")
-    assert lab.button("Stop").is_enabled()
-    assert "finished" not in lab.transcript
+    expect(lab.button("Stop")).to_be_enabled()
     lab.shot("chat-streaming")
     lab.shows("Run 7 is finished.")
-    assert lab.box.input_value() == ""
-    lab.until(lambda: bool(lab.button("Send").is_enabled()))
+    expect(lab.box).to_have_value("")
+    expect(lab.button("Send")).to_be_enabled()
     assert [
         u for u in lab.asked if not re.match(r"(http://127\.0\.0\.1:|ws://127|data:|blob:)", u)
     ] == []
@@ -121,7 +120,7 @@ def test_shift_enter_begins_a_line_and_runs_no_cell(opened: Open, server: tuple[
     lab.box.fill("one")
     lab.box.press("Shift+Enter")
     lab.box.press_sequentially("two")
-    assert lab.box.input_value() == "one\ntwo"
+    expect(lab.box).to_have_value("one\ntwo")
     lab.box.press("Enter")
     lab.shows("I heard: one")
     assert said(server, "lines") == ["one\ntwo"]
@@ -136,7 +135,7 @@ def test_enter_that_ends_an_ime_s_input_sends_nothing(
         "e => e.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', isComposing: true, bubbles: true}))"
     )
     lab.page.wait_for_timeout(300)
-    assert lab.box.input_value() == "にほん"
+    expect(lab.box).to_have_value("にほん")
     lab.box.press("Enter")
     lab.shows("I heard: にほん")
     assert said(server, "ime") == ["にほん"]
@@ -150,8 +149,8 @@ def test_stop_before_the_first_sign_and_in_the_middle(opened: Open, message: str
     if message == "long":
         lab.shows("run 7: 1 of 5")
     lab.button("Stop").click()
-    lab.shows("(stopped by you)", within_s=5)
-    lab.until(lambda: bool(lab.button("Send").is_enabled()))
+    lab.shows("(stopped by you)")
+    expect(lab.button("Send")).to_be_enabled()
     assert "never said" not in lab.transcript
     lab.say("again")
     lab.shows("I heard: again")
@@ -173,10 +172,10 @@ def test_stop_while_a_plan_waits_cancels_it(opened: Open, server: tuple[str, Pat
 def test_while_it_works_a_text_stays_in_the_box(opened: Open, server: tuple[str, Path]) -> None:
     lab = opened("early")
     lab.say("silent")
-    lab.until(lambda: lab.box.input_value() == "")
+    expect(lab.box).to_have_value("")
     lab.say("too early")
     lab.page.wait_for_timeout(300)
-    assert lab.box.input_value() == "too early"
+    expect(lab.box).to_have_value("too early")
     lab.button("Stop").click()
     lab.shows("(stopped by you)")
     assert said(server, "early") == ["silent"]
@@ -192,7 +191,7 @@ def test_confirm_by_double_click_says_yes_once(opened: Open, server: tuple[str, 
     lab.shows("Job 0 has started.")
     lab.button("Confirm").wait_for(state="detached")
     assert said(server, "confirm") == ["plan", "yes"]
-    assert re.search(r"Confirmed \d\d:\d\d:\d\dZ, plan 31", lab.transcript)
+    lab.until(lambda: bool(re.search(r"Confirmed \d\d:\d\d:\d\dZ, plan 31", lab.transcript)))
 
 
 @both
@@ -217,7 +216,7 @@ def test_an_error_is_shown_with_the_next_step(opened: Open) -> None:
     lab = opened("error")
     lab.say("break")
     lab.shows("the disk is full")
-    assert "try again" in lab.transcript
+    lab.shows("try again")
 
 
 @both
@@ -229,13 +228,13 @@ def test_a_page_loaded_again_in_mid_run_goes_on(opened: Open) -> None:
     lab.open()
     lab.box.wait_for()
     tail = lab.page.locator(".benchgen-composer .tail")
-    lab.until(lambda: "run 7: 2 of 5" in tail.inner_text())
+    expect(tail).to_contain_text(re.compile("run 7: [2-4] of 5"))
     lab.shot("chat-reloaded")
-    assert lab.button("Stop").is_enabled()
+    expect(lab.button("Stop")).to_be_enabled()
     lab.button("Stop").click()
-    lab.until(lambda: "(stopped by you)" in tail.inner_text(), within_s=5)
+    expect(tail).to_contain_text("(stopped by you)")
     lab.run(1)
-    lab.until(lambda: lab.page.locator(".benchgen-composer").count() == 1)
+    expect(lab.page.locator(".benchgen-composer")).to_have_count(1)
     lab.shows("(stopped by you)")
 
 
@@ -259,7 +258,7 @@ def test_the_cell_run_again_shows_the_talk_in_one_panel(opened: Open) -> None:
 def test_after_a_restart_of_the_kernel_the_cells_run_again_show_it_all(opened: Open) -> None:
     lab = opened("restart")
     lab.say("silent")
-    lab.until(lambda: bool(lab.button("Stop").is_enabled()))
+    expect(lab.button("Stop")).to_be_enabled()
     lab.restart()
     lab.run_all()
     lab.until(
@@ -268,7 +267,7 @@ def test_after_a_restart_of_the_kernel_the_cells_run_again_show_it_all(opened: O
             and lab.page.locator(".benchgen-composer textarea:enabled").count() == 1
         )
     )
-    lab.until(lambda: bool(lab.button("Send").is_enabled()))
+    expect(lab.button("Send")).to_be_enabled()
     lab.say("hello again")
     lab.shows("I heard: hello again")
 
@@ -280,7 +279,7 @@ def test_a_cell_that_runs_does_not_hold_up_stop(opened: Open) -> None:
     lab.say("silent")
     lab.run(2)
     lab.button("Stop").click()
-    lab.shows("(stopped by you)", within_s=10)
+    lab.shows("(stopped by you)")
 
 
 def test_the_keys_alone_are_enough(opened: Open, server: tuple[str, Path]) -> None:
@@ -304,10 +303,10 @@ def test_every_text_reaches_a_contrast_of_4_5(opened: Open) -> None:
     lab = opened("contrast")
     lab.say("run it")
     lab.shows("Run 7 is finished.")
-    lab.until(lambda: bool(lab.button("Send").is_enabled()))
+    expect(lab.button("Send")).to_be_enabled()
     lab.say("break")
     lab.shows("the disk is full")
-    lab.until(lambda: bool(lab.button("Send").is_enabled()))
+    expect(lab.button("Send")).to_be_enabled()
     lab.say("plan")
     lab.button("Confirm").wait_for()
     for dark in (True, False):
@@ -321,11 +320,12 @@ def test_what_a_screen_reader_is_told(opened: Open) -> None:
     lab.say("plan")
     lab.button("Confirm").wait_for()
     page = lab.page
-    assert page.get_by_role("log", name="The chat so far").count() == 1
-    assert page.get_by_role("table", name="What would run").count() == 1
-    assert page.get_by_role("rowheader", name="rows").count() == 1
-    assert "Waits for your word: plan 31" in page.get_by_role("status").all_inner_texts()
-    assert page.get_by_role("textbox", name="Message").count() == 1
+    expect(page.get_by_role("log", name="The chat so far")).to_have_count(1)
+    expect(page.get_by_role("table", name="What would run")).to_have_count(1)
+    expect(page.get_by_role("rowheader", name="rows")).to_have_count(1)
+    waits = re.compile("^Waits for your word: plan 31$")
+    expect(page.get_by_role("status").filter(has_text=waits)).to_have_count(1)
+    expect(page.get_by_role("textbox", name="Message")).to_have_count(1)
 
 
 def test_hostile_text_does_nothing(opened: Open, server: tuple[str, Path]) -> None:
@@ -359,7 +359,7 @@ def test_the_saved_notebook_holds_the_talk(opened: Open, server: tuple[str, Path
     lab = opened("saved")
     lab.say("run it")
     lab.shows("Run 7 is finished.")
-    lab.until(lambda: bool(lab.button("Send").is_enabled()))
+    expect(lab.button("Send")).to_be_enabled()
     time.sleep(0.3)
     lab.save()
     saved = (server[1] / "saved.ipynb").read_text()

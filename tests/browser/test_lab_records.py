@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from benchgen.workspace import Workspace
-from tests.browser.lab import CHROMIUM, ROOT, Lab, jupyterlab, too_faint, write_notebook
+from tests.browser.lab import CHROMIUM, ROOT, Lab, expect, jupyterlab, too_faint, write_notebook
 
 pytest.importorskip("playwright.sync_api", reason="waits for playwright")
 pytestmark = [
@@ -56,11 +56,9 @@ def test_a_plan_confirmed_by_double_click_starts_one_job(
     lab.say(PLAN)
     lab.button("Confirm").wait_for()
     lab.shot("real-confirm")
-    assert (
-        "50 (changed: the recipe says -1)"
-        in lab.page.get_by_role("table", name="What would run").inner_text()
-    )
-    assert lab.page.get_by_role("table", name="Estimates").count() == 1
+    would_run = lab.page.get_by_role("table", name="What would run")
+    expect(would_run).to_contain_text("50 (changed: the recipe says -1)")
+    expect(lab.page.get_by_role("table", name="Estimates")).to_have_count(1)
     assert too_faint(lab.page) == []
     lab.button("Confirm").dblclick()
     lab.shows("is started")
@@ -68,7 +66,7 @@ def test_a_plan_confirmed_by_double_click_starts_one_job(
     assert ws.jobs().height == before + 1
     lab.say("yes")
     lab.until(lambda: lab.transcript.count("You") == 3)
-    lab.until(lambda: bool(lab.button("Send").is_enabled()))
+    expect(lab.button("Send")).to_be_enabled()
     assert ws.jobs().height == before + 1
     lab.end_kernel()
     lab.close()
@@ -96,17 +94,17 @@ def test_replies_are_filtered_and_paged(window: Any, server: tuple[str, Path]) -
     page = lab.page
     page.get_by_label("Outcome").wait_for()
     shown = page.locator(".jp-OutputArea-output .benchgen").first
-    lab.until(lambda: "Rows 1 to 25 of 30" in shown.inner_text())
+    expect(shown).to_contain_text("Rows 1 to 25 of 30")
     lab.button("Next").click()
-    lab.until(lambda: "Rows 26 to 30 of 30" in shown.inner_text())
+    expect(shown).to_contain_text("Rows 26 to 30 of 30")
     page.get_by_label("Outcome").select_option("wrong")
-    lab.until(lambda: "Rows 1 to 16 of 16 that fit, of 30" in shown.inner_text())
+    expect(shown).to_contain_text("Rows 1 to 16 of 16 that fit, of 30")
     page.get_by_label("Text").fill("zebra")
     page.get_by_label("Text").press("Enter")
-    lab.until(lambda: "No row of 30 fits" in shown.inner_text())
+    expect(shown).to_contain_text("No row of 30 fits")
     page.get_by_label("Text").fill("")
     page.get_by_label("Text").press("Enter")
-    lab.until(lambda: "16 that fit" in shown.inner_text())
+    expect(shown).to_contain_text("16 that fit")
     for dark in (True, False):
         lab.theme(dark)
         lab.shot(f"browse-{'dark' if dark else 'light'}")
@@ -120,7 +118,7 @@ def test_a_plan_is_confirmed_without_a_chat(window: Any, server: tuple[str, Path
     lab = opened(window, server, "alone", cell)
     lab.button("Confirm").dblclick()
     shown = lab.page.locator(".jp-OutputArea-output .benchgen").first
-    lab.until(lambda: "Confirmed" in shown.inner_text())
+    expect(shown).to_contain_text("Confirmed")
     lab.button("Confirm").wait_for(state="detached")
     lab.save()
     assert "Confirmed" in (server[1] / "alone.ipynb").read_text()
