@@ -8,12 +8,14 @@ from __future__ import annotations
 import sys
 
 from benchgen import jobs
+from benchgen.models import without_gpu_libraries
 from benchgen.records.run import processing
 from benchgen.workspace import Workspace
 
 
 def main(argv: list[str]) -> int:
     """0 when the run is finished; 1 when it stopped, with the reason in its record and log."""
+    without_gpu_libraries()
     workspace, run_id = Workspace(argv[0]), int(argv[1])
 
     def told(done: int, total: int) -> None:

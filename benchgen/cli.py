@@ -124,8 +124,10 @@ def _check_here() -> None:
 
 def _show(verb: Verb, cfg: config.Config, trail: Trail | None = None) -> dict[str, Any]:
     """Do what the verb says, print its result and give it back; `trail` is that of a sweep's job."""
+    from benchgen.models import without_gpu_libraries
     from benchgen.ui.plain import Screen
 
+    without_gpu_libraries()
     if cfg.output not in ("text", "json"):
         raise ConfigError(f"output={cfg.output}", got=cfg.output, allowed=["text", "json"])
     screen = Screen(cfg.output == "json")

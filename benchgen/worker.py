@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchgen import jobs
 from benchgen.errors import BenchgenError, StateError, TrainingError
-from benchgen.models import catalogue, quiet_libraries
+from benchgen.models import catalogue, leave_out, quiet_libraries, without_gpu_libraries
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.plan import gate
 from benchgen.records import Job, PlanRecord
@@ -89,6 +89,7 @@ def work(workspace: Workspace, job: Job) -> None:
     with jobs.device_lock(plan.device["kind"], on_wait=lambda: print("waiting for the device")):
         workspace.store.change(JobRow, job.id, state="running")
         if plan.job_type == "merge":
+            without_gpu_libraries()
             outcome = merging.run(workspace.place, plan, job, _say)
         else:
             if ranks.world() > 1:
@@ -131,6 +132,10 @@ def train(
     quiet_libraries()
     if plan.device["trainer"] == "unsloth":
         import unsloth  # noqa: F401 - must come before trl, transformers and peft
+    else:
+        without_gpu_libraries()
+    if plan.tracking.get("name", "none") == "none":
+        leave_out("wandb")  # trl imports it wherever it is installed
 
     base = catalogue.find(workspace.store, plan.base["name"])
     trained = _rewarded if plan.job_type == "grpo" else _supervised

@@ -8,11 +8,13 @@ from __future__ import annotations
 import sys
 
 from benchgen import jobs
+from benchgen.models import without_gpu_libraries
 from benchgen.workspace import Workspace
 
 
 def main(argv: list[str]) -> int:
     """0 when the benchmark is made; 1 when the writing stopped, with the reason in its record and log."""
+    without_gpu_libraries()
     workspace, write_id = Workspace(argv[0]), int(argv[1])
 
     def told(done: int, total: int) -> None:

@@ -6,6 +6,7 @@ The environment is set while this file is read, so that notebook kernels and sta
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import random
@@ -181,7 +182,12 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Stops a run without torch whose test files loaded it already."""
+    """Stops a run without torch whose test files loaded it already; what is loaded is collected no more.
+
+    Trainers collect garbage at each start: a second each time, over all that the tests have imported.
+    """
+    gc.collect()
+    gc.freeze()
     if _without_torch(session.config) and "torch" in sys.modules:
         raise pytest.UsageError(
             "collecting the tests loaded torch: mark that file `pytestmark = pytest.mark.torch`"
@@ -211,28 +217,11 @@ def base_folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A random two-layer Llama with the embedded model's tokenizer: real files, quick to train and to ask."""
-    import torch
-    from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+    """A random two-layer llama: real files, quick to train and to ask."""
+    from tests.tiny import tiny_llama
 
-    from benchgen.models.embedded import embedded_model
-
-    folder = tmp_path_factory.mktemp("models") / "tiny"
-    tokenizer = AutoTokenizer.from_pretrained(str(embedded_model()))
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
+    return tiny_llama(
+        tmp_path_factory.mktemp("models") / "tiny",
         max_position_embeddings=512,
         tie_word_embeddings=True,
-        bos_token_id=1,
-        eos_token_id=2,
-        pad_token_id=2,
     )
-    LlamaForCausalLM(config).save_pretrained(str(folder))
-    tokenizer.save_pretrained(str(folder))
-    return folder

@@ -18,6 +18,7 @@ from benchgen.train import continuing  # noqa: E402
 from benchgen.train.job import TrainOutcome  # noqa: E402
 from benchgen.train.settings import SFTSettings  # noqa: E402
 from benchgen.train.sft import train_lora  # noqa: E402
+from tests.tiny import tiny_llama  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -47,19 +48,25 @@ def train(
 
 
 @pytest.fixture(scope="module")
-def parent(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random llama with weights so large that adapters of its layers move what it says."""
+    return tiny_llama(tmp_path_factory.mktemp("base"), initializer_range=0.2)
+
+
+@pytest.fixture(scope="module")
+def parent(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a trained adapter."""
-    _, outcome = train(tiny_model, tmp_path_factory.mktemp("parent"))
+    _, outcome = train(base, tmp_path_factory.mktemp("parent"))
     return Path(outcome.adapter_path)
 
 
 @pytest.mark.parametrize("batching", ["packed", "padded"])
 def test_it_begins_with_the_parents_weights_and_loss(
-    tiny_model: Path, parent: Path, tmp_path: Path, batching: str
+    base: Path, parent: Path, tmp_path: Path, batching: str
 ) -> None:
-    fresh, _ = train(tiny_model, tmp_path / "fresh", replace(SETTINGS, max_steps=1))
+    fresh, _ = train(base, tmp_path / "fresh", replace(SETTINGS, max_steps=1))
     losses, outcome = train(
-        tiny_model,
+        base,
         tmp_path / "on",
         replace(SETTINGS, batching=batching, learning_rate=1e-2),
         adapter=parent,
@@ -73,9 +80,9 @@ def test_it_begins_with_the_parents_weights_and_loss(
     assert outcome.adapter_sha256 != proof.adapter_sha256
 
 
-def test_the_adapters_own_shape_holds(tiny_model: Path, parent: Path, tmp_path: Path) -> None:
+def test_the_adapters_own_shape_holds(base: Path, parent: Path, tmp_path: Path) -> None:
     other = replace(SETTINGS, r=16, alpha=64, targets="all-linear", max_steps=1)
-    _, outcome = train(tiny_model, tmp_path, other, adapter=parent)
+    _, outcome = train(base, tmp_path, other, adapter=parent)
     before, after = (
         json.loads((folder / "adapter_config.json").read_text())
         for folder in (parent, Path(outcome.adapter_path))
@@ -85,11 +92,9 @@ def test_the_adapters_own_shape_holds(tiny_model: Path, parent: Path, tmp_path: 
     assert after["r"] == 4
 
 
-def test_a_parent_on_a_16_bit_base_is_recognised(
-    tiny_model: Path, parent: Path, tmp_path: Path
-) -> None:
+def test_a_parent_on_a_16_bit_base_is_recognised(base: Path, parent: Path, tmp_path: Path) -> None:
     _, outcome = train(
-        tiny_model, tmp_path, replace(SETTINGS, max_steps=1), adapter=parent, dtype="bfloat16"
+        base, tmp_path, replace(SETTINGS, max_steps=1), adapter=parent, dtype="bfloat16"
     )
     assert outcome.continued is not None
     assert outcome.continued["adapter_sha256"] == file_sha256(parent / "adapter_model.safetensors")
@@ -109,7 +114,7 @@ def zeroed(load: Any) -> Any:
 
 @pytest.mark.parametrize("looks", ["at weights", "at the loss alone"])
 def test_a_load_that_lost_the_adapter_never_trains(
-    tiny_model: Path, parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: str
+    base: Path, parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: str
 ) -> None:
     """Zeroed as a loader leaves it whose names did not match: peft warns, and trains from nothing."""
     monkeypatch.setattr("benchgen.train.loading.load_adapter", zeroed(load_adapter))
@@ -118,20 +123,18 @@ def test_a_load_that_lost_the_adapter_never_trains(
     seen: list[Any] = []
     with pytest.raises(TrainingError, match="weights" if looks == "at weights" else "first loss"):
         train_lora(
-            tiny_model, ROWS, SETTINGS, tmp_path, adapter=parent, dtype="float32", threads=1,
+            base, ROWS, SETTINGS, tmp_path, adapter=parent, dtype="float32", threads=1,
             on_metrics=seen.append,
         )  # fmt: skip
     assert seen == []
     assert not (tmp_path / "adapter").exists()
 
 
-def test_an_adapter_of_another_base_does_not_fit(
-    tiny_model: Path, parent: Path, tmp_path: Path
-) -> None:
+def test_an_adapter_of_another_base_does_not_fit(base: Path, parent: Path, tmp_path: Path) -> None:
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-    config = AutoConfig.from_pretrained(tiny_model, hidden_size=32)
+    config = AutoConfig.from_pretrained(base, hidden_size=32)
     AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path / "narrow")
-    AutoTokenizer.from_pretrained(tiny_model).save_pretrained(tmp_path / "narrow")
+    AutoTokenizer.from_pretrained(base).save_pretrained(tmp_path / "narrow")
     with pytest.raises(ModelError, match="does not fit"):
         train(tmp_path / "narrow", tmp_path / "out", adapter=parent)

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import math
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -21,7 +20,7 @@ torch = pytest.importorskip("torch")
 
 from benchgen.errors import ConfigError, DataError, TrainingError  # noqa: E402
 from benchgen.models.chat import IGNORE  # noqa: E402
-from benchgen.models.embedded import embedded_model, file_sha256  # noqa: E402
+from benchgen.models.embedded import file_sha256  # noqa: E402
 from benchgen.models.local import LocalModel  # noqa: E402
 from benchgen.train import encoding  # noqa: E402
 from benchgen.train.batches import Collator, pack, pad  # noqa: E402
@@ -31,6 +30,7 @@ from benchgen.train.reporting import reporter  # noqa: E402
 from benchgen.train.settings import SFTSettings  # noqa: E402
 from benchgen.train.sft import train_lora  # noqa: E402
 from benchgen.types import Request  # noqa: E402
+from tests.tiny import tiny_llama  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -54,28 +54,9 @@ ROWS: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A random llama of 2 layers, 64 wide, with the embedded model's tokenizer."""
-    from transformers import LlamaConfig, LlamaForCausalLM
-
+    """A random llama with weights so large that what it says differs."""
     folder = tmp_path_factory.mktemp("tiny")
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=49152,
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=256,
-        bos_token_id=1,
-        eos_token_id=2,
-        pad_token_id=2,
-        initializer_range=0.2,
-    )
-    LlamaForCausalLM(config).save_pretrained(folder)
-    for file in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copy(embedded_model() / file, folder / file)
-    return folder
+    return tiny_llama(folder, max_position_embeddings=256, initializer_range=0.2)
 
 
 def losses(
@@ -311,9 +292,9 @@ class TestRefusals:
         tokenizer = AutoTokenizer.from_pretrained(tiny)
         long = {**ROWS[0], "messages": [{"role": "user", "content": "word " * 200}]}
         overlong = {**ROWS[0], "completion": "word " * 200}
-        encoded = encoding.encode_rows(tokenizer, [ROWS[0], long, overlong], 60)
+        encoded = encoding.encode_rows(tokenizer, [ROWS[0], long, overlong], 80)
         assert (len(encoded.rows), encoded.dropped, encoded.truncated) == (2, 1, 1)
-        assert len(encoded.rows[1]["input_ids"]) == 60
+        assert len(encoded.rows[1]["input_ids"]) == 80
         assert encoded.rows[1]["labels"][-1] == 2
 
     def test_rows_that_do_not_stop_or_hardly_teach(self) -> None:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import warnings
+from types import ModuleType
+from typing import cast
 
 # Telemetry off for every library of the stack; read when each is imported, so set before.
 PRIVATE = {
@@ -36,6 +39,9 @@ NOISY = (
     "bitsandbytes",
     "accelerate",
 )
+# What transformers and peft import wherever it is installed, though only weights on a GPU need it: 1.0 of the
+# 6.7 CPU seconds that the imports of a training take (medians of three).
+FOR_GPUS = ("bitsandbytes", "torchao")
 
 
 def quiet_libraries() -> None:
@@ -48,3 +54,18 @@ def quiet_libraries() -> None:
     # torchao logs one line for each CUDA kernel file it cannot load; a CPU build can load none.
     logging.getLogger("torchao").setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", module=r"torchao(\..*)?")
+
+
+def without_gpu_libraries() -> None:
+    """None. On a CPU, nothing imports the libraries for GPUs from now on: for a process of benchgen's own."""
+    from benchgen.models.device import detect
+
+    if detect().kind == "cpu":
+        leave_out(*FOR_GPUS)
+
+
+def leave_out(*libraries: str) -> None:
+    """None. They count as not installed in this process, those apart that are imported already."""
+    modules = cast(dict[str, ModuleType | None], sys.modules)
+    for name in libraries:
+        modules.setdefault(name, None)  # as the import system marks what is not to be found
