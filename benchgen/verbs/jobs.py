@@ -29,8 +29,6 @@ def as_job(
     verb: Verb, overrides: list[str], act: Callable[[Verb, config.Config], Result]
 ) -> Result:
     """What a verb gives that runs through Hydra, its config saved in a job folder; nothing is left of what is refused."""
-    import hydra
-
     cfg = config.load(f"verb={verb.name}", *overrides)
     check_model(cfg.model)
     config.register()
@@ -43,15 +41,13 @@ def as_job(
         except Exception as error:  # noqa: BLE001 - told after Hydra, which has words of its own
             failures.append(error)
 
-    wrapped = hydra.main(
-        version_base="1.3", config_path="pkg://benchgen.conf", config_name="config"
-    )
     name = f"{datetime.datetime.now():%Y%m%d-%H%M%S-%f}"  # noqa: DTZ005 - a name that people read
     # the job's folder by name, so that it is known what to take away where it is refused
     folder = f"hydra.run.dir='${{workspace}}/hydra/{verb.name}/{name}'"
     try:
-        with in_one_line(), hydras([f"verb={verb.name}", *overrides, folder]):
-            wrapped(task)()
+        whole = [f"verb={verb.name}", *overrides, folder]
+        with in_one_line(), hydras(whole):
+            hydra_of("benchgen").run("config", task, whole)
         if failures:
             raise failures[0]
         return told
@@ -95,9 +91,23 @@ def check_model(model: config.ModelConfig) -> None:
         )
 
 
+def hydra_of(task: str) -> Any:
+    """Hydra on the shipped configs. `hydra.main` composes each command twice, the first time to ask whether it is a sweep."""
+    from hydra import version
+    from hydra._internal.hydra import Hydra
+    from hydra._internal.utils import create_config_search_path
+    from hydra.core.global_hydra import GlobalHydra
+
+    version.setbase("1.3")
+    GlobalHydra.instance().clear()
+    return Hydra.create_main_hydra2(task, create_config_search_path("pkg://benchgen.conf"))
+
+
 @contextmanager
 def hydras(command: list[str]) -> Iterator[None]:
-    """Lends the process to Hydra for one command: its arguments, error switch and log handlers."""
+    """Lends the process to Hydra for one command: arguments, error switch, log handlers, its one object."""
+    from hydra.core.global_hydra import GlobalHydra
+
     root = logging.getLogger()
     arguments, environment = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
     handlers, level = list(root.handlers), root.level
@@ -106,6 +116,7 @@ def hydras(command: list[str]) -> Iterator[None]:
     try:
         yield
     finally:
+        GlobalHydra.instance().clear()
         sys.argv = arguments
         for handler in set(root.handlers) - set(handlers):  # Hydra's, into the job's folder
             handler.close()

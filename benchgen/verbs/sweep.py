@@ -40,7 +40,7 @@ from benchgen.sweeps.folder import (
     unfinished,
     work,
 )
-from benchgen.verbs.jobs import check_model, hydras, in_one_line
+from benchgen.verbs.jobs import check_model, hydra_of, hydras, in_one_line
 from benchgen.verbs.typed import quoted
 from benchgen.verbs.words import VERB_GROUPS, VERB_KEYS, Verb
 
@@ -209,17 +209,11 @@ def _starter(
     whole: Sequence[str], launcher: config.LauncherConfig, task: Callable[..., object]
 ) -> Any:
     """Hydra's launcher, ready to launch `task`; HydraException for a setting that it does not have."""
-    from hydra import version
     from hydra._internal.callbacks import Callbacks
-    from hydra._internal.hydra import Hydra
-    from hydra._internal.utils import create_config_search_path
-    from hydra.core.global_hydra import GlobalHydra
     from hydra.core.plugins import Plugins
     from hydra.types import HydraContext, RunMode
 
-    version.setbase("1.3")
-    GlobalHydra.instance().clear()
-    hydra = Hydra.create_main_hydra2("sweep", create_config_search_path("pkg://benchgen.conf"))
+    hydra = hydra_of("sweep")
     cfg = hydra.compose_config("config", [*whole, *_hydras(launcher)], RunMode.MULTIRUN)
     context = HydraContext(hydra.config_loader, Callbacks(cfg))
     return Plugins.instance().instantiate_launcher(
