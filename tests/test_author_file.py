@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -585,6 +587,15 @@ def parquet(frame: pl.DataFrame) -> bytes:
     return data.getvalue()
 
 
+def repeated_parquet(text: str, times: int) -> bytes:
+    """A column that holds the text once and refers to it in each row."""
+    rows = pa.DictionaryArray.from_arrays(pa.array([0] * times, pa.int32()), [text])
+    data = io.BytesIO()
+    table = pa.table({"question": rows, "answer": ["y"] * times})
+    pq.write_table(table, data, compression="zstd", store_schema=False)
+    return data.getvalue()
+
+
 def damaged_workbook() -> bytes:
     data = bytearray((CASES / "own_excel.xlsx").read_bytes())
     name = b"xl/worksheets/sheet1.xml"
@@ -604,11 +615,7 @@ HARD: dict[str, tuple[str, Callable[[], bytes], str]] = {
     ),
     "one text, referred to a thousand times": (
         "a.parquet",
-        lambda: parquet(
-            pl.select(
-                pl.repeat("x" * 4_000_000, 1000).alias("question"), pl.lit("y").alias("answer")
-            )
-        ),
+        lambda: repeated_parquet("x" * 4_000_000, 1000),
         "unpacks to too much",
     ),
     "a damaged sheet": ("a.xlsx", damaged_workbook, "no Excel file that can be read"),

@@ -217,11 +217,13 @@ def _resampled(
     import numpy as np
 
     rng, count = np.random.default_rng(seed), len(totals)
+    alike = float(sizes.sum()) if np.ptp(sizes) == 0 else None
     parts, left = [], DRAWS
     while left:
         rows = min(left, max(1, CHUNK // count))
         picks = rng.integers(0, count, size=(rows, count))
-        parts.append(totals[picks].sum(axis=1) / sizes[picks].sum(axis=1))
+        members = sizes[picks].sum(axis=1) if alike is None else alike
+        parts.append(totals[picks].sum(axis=1) / members)
         left -= rows
     return np.concatenate(parts)
 
