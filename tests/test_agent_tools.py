@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from benchgen.agent.tools import Tools, offline, words
 from benchgen.agent.turn import Turn
 from benchgen.author.write import Draft
 from benchgen.errors import NotFound, StateError
-from benchgen.store import BenchmarkRow, JobRow, PlanRow, WriteRow
+from benchgen.store import BenchmarkRow, JobRow, PlanRow, RunRow, WriteRow
 from benchgen.testing import AccountWorkspace
 from benchgen.workspace import Workspace
 
@@ -264,6 +265,29 @@ def test_of_several_models_the_picked_one_is_named(tools: Tools) -> None:
     found = tools.run_benchmark(12, model_candidates=names)
     assert found.arguments["model"] == names[0]
     assert f"I picked {names[0]}; {names[1]} would fit too" in found.text
+
+
+@pytest.mark.parametrize("look", ["run_status", "compare_runs", "explain_low_score", "resume_run"])
+def test_what_ends_while_it_is_looked_at_is_told_as_it_ended(
+    ws: AccountWorkspace, tools: Tools, monkeypatch: pytest.MonkeyPatch, look: str
+) -> None:
+    """Each look at the process may be the last before it ends."""
+    last = ws.store.get(RunRow, 1081)
+
+    def ending(folder: Path) -> bool:
+        ws.store.change(RunRow, last.id, state="finished")
+        return True
+
+    ws.store.change(RunRow, last.id, state="running")
+    monkeypatch.setattr("benchgen.jobs.alive", ending)
+    looks: dict[str, Callable[[], Outcome]] = {
+        "run_status": lambda: tools.run_status(last.id),
+        "compare_runs": lambda: tools.compare_runs([1080, last.id]),
+        "explain_low_score": lambda: tools.explain_low_score(last.id),
+        "resume_run": lambda: tools.resume_run(last.id),
+    }
+    found = looks[look]()
+    assert f"{last.id}" in found.text
 
 
 def test_status_says_a_score_only_of_a_finished_run(tools: Tools) -> None:

@@ -159,6 +159,19 @@ def test_an_unfinished_run_has_no_score_and_no_dataset(ws: Workspace, run: Run) 
             look()
 
 
+def test_a_run_that_ends_while_it_is_looked_at_is_finished(
+    ws: Workspace, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ws.store.change(RunRow, run.id, state="running")
+
+    def gone(folder: Path) -> bool:
+        ws.store.change(RunRow, run.id, state="finished")
+        return False
+
+    monkeypatch.setattr("benchgen.jobs.alive", gone)
+    assert run.state == "finished"
+
+
 def test_an_interrupted_run_goes_on_where_it_stopped(ws: Workspace, run: Run) -> None:
     log = run.folder / "traces.jsonl"
     lines = log.read_text().splitlines(keepends=True)

@@ -56,7 +56,8 @@ class Run(Record):
         """queued, running, finished, failed, or interrupted: its process is gone before it ended."""
         state = str(self.row.state)
         if state in UNDER_WAY and not jobs.alive(self.folder):
-            return "interrupted"
+            state = str(self.row.state)  # it may have ended between the two looks
+            return "interrupted" if state in UNDER_WAY else state
         return state
 
     @property

@@ -110,7 +110,8 @@ class Job(Record):
 
     def status(self) -> dict[str, Any]:
         """state, step of steps, newest loss; result when finished, last lines when failed."""
-        row, state, metrics = self.row, self.state, self.metrics()
+        state = self.state  # first: what came of it is recorded with the state
+        row, metrics = self.row, self.metrics()
         told: dict[str, Any] = {"job": self.id, "plan": row.plan_id, "state": state}
         steps = [m for m in metrics if "loss" in m]
         if steps:

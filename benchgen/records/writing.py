@@ -61,7 +61,8 @@ class Write(Record):
 
     def status(self) -> dict[str, Any]:
         """state, how many of how many questions, the benchmark once it is made, the newest error."""
-        row, state = self.row, self.state
+        state = self.state  # first: the benchmark is recorded no later
+        row = self.row
         told = {
             "write": self.id,
             "state": state,

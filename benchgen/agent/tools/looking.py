@@ -37,10 +37,10 @@ def status(desk: Desk, run: int | None, write: int | None = None) -> Outcome:
     if run is None:
         return _all_under_way(desk)
     found = desk.ws.get_run(run)
-    state = found.state
+    told = found.status()
+    state = told["state"]
     if state == "finished":
         return _finished(found)
-    told = found.status()
     numbers = {"run": found.id, "state": state, "done": told["done"], "total": told["asked"]}
     head = f"Run {found.id} ({words.name(told['model'])} on benchmark {found.benchmark.id})"
     links = (found.link,)
@@ -116,7 +116,10 @@ def _all_under_way(desk: Desk) -> Outcome:
     lines, links = [], []
     for row in place.store.all(RunRow, RunRow.state.in_(UNDER_WAY)):
         run = Run(place, row.id)
-        lines.append(f"- run {run.id}: {run.state}. {run.status()['progress']}")
+        told = run.status()
+        if told["state"] == "finished":  # since the list was read
+            continue
+        lines.append(f"- run {run.id}: {told['state']}. {told['progress']}")
         links.append(run.link)
     for job in place.store.all(JobRow, JobRow.state.in_(UNDER_WAY)):
         told = desk.ws.job(job.id).status()
@@ -151,8 +154,9 @@ def compare(
     if len(found) == 1:
         found = [*_before(desk, found[0]), *found]
     for run in found:
-        if run.state != "finished":
-            return _too_early(run, found)
+        told = run.status()
+        if told["state"] != "finished":
+            return _too_early(run, told, found)
     if len(found) < 2:
         return asking(
             "Which runs? A comparison needs two: `compare runs 3 and 4`.", ["runs"], runs=asked
@@ -242,24 +246,22 @@ def _before(desk: Desk, run: Run) -> list[Run]:
     return [Run(desk.ws.place, rows[-1].id)] if rows else []
 
 
-def _too_early(run: Run, found: Sequence[Run]) -> Outcome:
-    """That nothing can be said yet, with the scores that there are."""
-    told = run.status()
+def _too_early(run: Run, told: Mapping[str, Any], found: Sequence[Run]) -> Outcome:
+    """That nothing can be said yet, with the scores that there are; `told` is how the run stands."""
     there = [
         f"- run {r.id}, {words.name(r.model.row.name)}: {words.score(r.summary)}"
         for r in found
         if r.state == "finished"
     ]
-    waits = run.state in UNDER_WAY
-    how = (
-        "is not finished" if waits else "has failed" if run.state == "failed" else "was interrupted"
-    )
+    state = told["state"]
+    waits = state in UNDER_WAY
+    how = "is not finished" if waits else "has failed" if state == "failed" else "was interrupted"
     text = words.paragraphs(
         f"Run {run.id} {how}. {_far(told, waits)}. Whether there is a difference can be said only once every run has finished.",
         "\n".join(there),
         f"Next: `status of run {run.id}`." if waits else f"Next: `resume run {run.id}`.",
     )
-    arguments = {"run": run.id, "state": run.state, "done": told["done"], "total": told["asked"]}
+    arguments = {"run": run.id, "state": state, "done": told["done"], "total": told["asked"]}
     return Outcome(text, arguments, "no_claim_yet", (run.link,))
 
 
@@ -338,10 +340,10 @@ def _status(row: dict[str, Any]) -> str:
 
 def not_finished(run: Run) -> Outcome | None:
     """What is said of a run that has no score and no dataset yet; None where it has."""
-    state = run.state
+    told = run.status()
+    state = told["state"]
     if state == "finished":
         return None
-    told = run.status()
     waits = state in UNDER_WAY
     next = f"status of run {run.id}" if waits else f"resume run {run.id}"
     stands = f"is {state} and not finished" if waits else f"is not finished: it is {state}"

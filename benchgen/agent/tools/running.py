@@ -182,7 +182,8 @@ def resume(desk: Desk, run: int | None, job: int | None) -> Outcome:
     if run is None:
         return asking("Which run? Say its number.", ["run"])
     found = desk.ws.get_run(run)
-    state, told = found.state, found.status()
+    told = found.status()
+    state = told["state"]
     numbers = {
         "run": found.id,
         "done": told.get("done", told.get("asked")),
