@@ -126,7 +126,10 @@ def test_wilson_covers(n: int, truth: float) -> None:
 @pytest.mark.parametrize(("n", "a", "b"), [(40, 2.0, 2.0), (60, 1.0, 3.0), (80, 4.0, 1.0)])
 def test_the_bootstrap_covers_a_mean_of_graded_values(n: int, a: float, b: float) -> None:
     share = _covered(
-        lambda rng: rng.beta(a, b, n).tolist(), lambda v: mean_interval(v)[0], a / (a + b)
+        lambda rng: rng.beta(a, b, n).tolist(),
+        lambda v: mean_interval(v)[0],
+        a / (a + b),
+        TIMES // 2,
     )
     assert COVERS[0] <= share <= COVERS[1]
 
@@ -139,7 +142,7 @@ def test_the_bootstrap_covers_repeats_of_questions() -> None:
         hard = rng.beta(1.0, 1.0, 60)
         return list(rng.binomial(4, hard) / 4)
 
-    share = _covered(draw, lambda v: mean_interval(v)[0], 0.5)
+    share = _covered(draw, lambda v: mean_interval(v)[0], 0.5, TIMES // 2)
     assert COVERS[0] <= share <= COVERS[1]
 
 

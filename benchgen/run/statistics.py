@@ -221,7 +221,7 @@ def _resampled(
     parts, left = [], DRAWS
     while left:
         rows = min(left, max(1, CHUNK // count))
-        picks = rng.integers(0, count, size=(rows, count))
+        picks = rng.integers(0, count, size=(rows, count), dtype=np.int32)
         members = sizes[picks].sum(axis=1) if alike is None else alike
         parts.append(totals[picks].sum(axis=1) / members)
         left -= rows
