@@ -30,7 +30,7 @@ docs: $(STAMP) ## the documentation as a site in build/docs/html, strictly, with
 	@$(BIN)/python docs/build.py
 
 test: $(STAMP) ## every test, and every notebook executed in its short form
-	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --nbmake --nbmake-timeout=600
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --nbmake --nbmake-timeout=600
 
 check: $(STAMP) ## lint, types, import rule and the quick tests: under a minute, without torch
 	@$(MAKE) --no-print-directory -k -j2 --output-sync=target lint types quick

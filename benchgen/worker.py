@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from benchgen import jobs
 from benchgen.errors import BenchgenError, StateError, TrainingError
-from benchgen.models import catalogue, leave_out, quiet_libraries, without_gpu_libraries
+from benchgen.models import (
+    catalogue,
+    import_once,
+    leave_out,
+    quiet_libraries,
+    without_gpu_libraries,
+)
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.plan import gate
 from benchgen.records import Job, PlanRecord
@@ -129,14 +135,7 @@ def train(
     workspace: Workspace, plan: Plan, rows: list[dict[str, Any]], folder: Path
 ) -> dict[str, Any]:
     """The trainer's outcome; the adapter lies in the job's folder afterwards."""
-    quiet_libraries()
-    if plan.device["trainer"] == "unsloth":
-        import unsloth  # noqa: F401 - must come before trl, transformers and peft
-    else:
-        without_gpu_libraries()
-    if plan.tracking.get("name", "none") == "none":
-        leave_out("wandb")  # trl imports it wherever it is installed
-
+    import_libraries(plan)
     base = catalogue.find(workspace.store, plan.base["name"])
     trained = _rewarded if plan.job_type == "grpo" else _supervised
     leads = ranks.rank() == 0
@@ -176,15 +175,27 @@ def train(
     return outcome.to_dict()
 
 
+def import_libraries(plan: Plan) -> None:
+    """None. All that the training needs is imported."""
+    quiet_libraries()
+    if plan.tracking.get("name", "none") == "none":
+        leave_out("wandb")  # trl imports it wherever it is installed
+    if plan.device["trainer"] == "unsloth":
+        import_once("unsloth")  # must come before trl, transformers and peft
+    else:
+        without_gpu_libraries()
+    import_once(f"trl.trainer.{'grpo' if plan.job_type == 'grpo' else 'sft'}_trainer")
+
+
 def _held_out(workspace: Workspace, plan: Plan) -> Any:
     """The questions asked on the way, if the plan has any."""
+    asked = plan.dataset.get("held_out")
+    if not asked:
+        return None
     from benchgen.models.engine.load import pick_device
     from benchgen.models.local import LocalModel
     from benchgen.train.job import HeldOut
 
-    asked = plan.dataset.get("held_out")
-    if not asked:
-        return None
     device = pick_device(plan.device["kind"], plan.device["dtype"])
 
     def serve(model: Any, tokenizer: Any) -> LocalModel:

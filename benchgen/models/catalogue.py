@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from benchgen import config
 from benchgen.errors import ConfigError, NotFound, StateError, StoreError
+from benchgen.models import import_once
 from benchgen.models.embedded import (
     EMBEDDED_CONTEXT,
     EMBEDDED_ID,
@@ -306,7 +307,8 @@ def load(
         return EndpointModel(name=row.name, model=row.spec["name"], **settings)
     if row.kind == "mock":
         return FixedModel(row.spec["source"], name=row.name)
-    from benchgen.models.local import LocalModel  # torch: only when a model is really loaded
+    import_once("benchgen.models.local")  # torch: only when a model is really loaded
+    from benchgen.models.local import LocalModel
 
     adapter = row.spec.get("adapter")
     base = base_of(store, row)

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from benchgen import config
 from benchgen.benchmark.prompts import render
 from benchgen.errors import ConfigError, InputError, StateError, StoreError, TrainingError
-from benchgen.models import catalogue
+from benchgen.models import catalogue, import_once
 from benchgen.models.fingerprint import weights_fingerprint
 from benchgen.models.whole import weights_bytes, weights_dtype
 from benchgen.plan import planner
@@ -223,6 +223,7 @@ def benchmark_of(place: Place, parent: parents.Parent) -> Benchmark | None:
 
 def _make(place: Place, plan: Plan, job: Job, tell: Tell) -> dict[str, Any]:
     """Write, load again, compare, and describe; returns the outcome."""
+    import_once("benchgen.train.merge")
     from benchgen.train import merge
 
     began, work = time.monotonic(), job.folder / "merged"

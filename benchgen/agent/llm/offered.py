@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -71,13 +72,8 @@ class Offered:
     """The tools that a model may ask for; a method that is not among the wishes is never one."""
 
     def __init__(self, tools: Any) -> None:
-        found: dict[str, Callable[..., Any]] = {
-            name: getattr(tools, name) for name in sorted(DONE) if hasattr(tools, name)
-        }
-        found["refuse_unsupported"] = refuse_unsupported
-        self._models = {name: _model(name, found) for name in found}
-        self.schemas = tuple(_schema(n, found[n], model) for n, model in self._models.items())
-        """As OpenAI's API defines functions."""
+        self._models, self.schemas = _described(type(tools))
+        """The arguments of each tool; all of them as OpenAI's API defines functions."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -98,6 +94,17 @@ class Offered:
                 f"{call.name} does not take that: {_why(error)}", allowed=list(model.model_fields)
             ) from None
         return Wish(call.name, {name: value for name, value in given.items() if value is not None})
+
+
+@cache
+def _described(tools: type) -> tuple[dict[str, type[BaseModel]], tuple[dict[str, Any], ...]]:
+    """({tool: its arguments}, schemas of all) of a class of tools: made once, for every chat of a process."""
+    found: dict[str, Callable[..., Any]] = {
+        name: getattr(tools, name) for name in sorted(DONE) if hasattr(tools, name)
+    }
+    found["refuse_unsupported"] = refuse_unsupported
+    models = {name: _model(name, found) for name in found}
+    return models, tuple(_schema(n, found[n], model) for n, model in models.items())
 
 
 def _parameters(tool: Callable[..., Any]) -> Iterator[tuple[str, Any, Any]]:
