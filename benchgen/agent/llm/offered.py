@@ -71,8 +71,8 @@ def refuse_unsupported(
 class Offered:
     """The tools that a model may ask for; a method that is not among the wishes is never one."""
 
-    def __init__(self, tools: object) -> None:
-        self._models, self.schemas = _described(type(tools))
+    def __init__(self, tools: Any) -> None:
+        self._models, self.schemas = _described(type(tools))  # type: ignore[arg-type]  # a class is hashable
         """The arguments of each tool; all of them as OpenAI's API defines functions."""
 
     @property
