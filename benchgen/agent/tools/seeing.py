@@ -28,13 +28,18 @@ TAIL = 4096
 
 def situation(place: Place, **chat: Any) -> Situation:
     """The records of the workspace with the facts of a chat, which are Situation's fields from `waiting` on."""
+    # first those that point to others: what they point to was recorded before them
+    runs = [_now(Run(place, row.id), row) for row in place.store.all(RunRow)]
+    jobs = [_now(Job(place, row.id), row) for row in place.store.all(JobRow)]
+    plans = {row.id: row.plan for row in place.store.all(PlanRow)}
     benches = place.store.all(BenchmarkRow)
     models = place.store.all(ModelRow)
+    names, asked = {row.id: row.name for row in models}, {row.id: row for row in benches}
     return Situation(
         benchmarks=tuple(_benchmark(place, row) for row in benches),
         models=tuple(_models(place, models)),
-        runs=tuple(_runs(place, {b.id: b for b in benches}, {m.id: m.name for m in models})),
-        jobs=tuple(_jobs(place, {m.id: m.name for m in models})),
+        runs=tuple(_run(place, row, state, asked, names) for row, state in runs),
+        jobs=tuple(_job(place, row, state, plans[row.plan_id], names) for row, state in jobs),
         files=tuple(_files(place.path / FILES)),
         datasets=tuple(datasets.names(place)),
         **chat,
@@ -74,48 +79,57 @@ def _option(file: Path) -> tuple[str, str]:
     return str(told.get("kind", "base")), str(told.get("source", ""))
 
 
-def _runs(
-    place: Place, benches: dict[int, BenchmarkRow], models: dict[int, str]
-) -> Iterator[RunSeen]:
-    for row in place.store.all(RunRow):
-        asked = row.settings.get("limit") or benches[row.benchmark_id].questions
-        total = int(asked) * int(row.settings.get("repeats") or 1)
-        figures = row.summary
-        finished = row.state == "finished"
-        right, scored = int(figures.get("right") or 0), int(figures.get("scored") or 0)
-        yield RunSeen(
-            id=row.id,
-            benchmark=row.benchmark_id,
-            model=models[row.model_id],
-            state=row.state if finished else Run(place, row.id).state,
-            right=right,
-            wrong=scored - right,
-            done=total if finished else _lines(Run(place, row.id).folder / "traces.jsonl"),
-            total=total,
-            error=row.error,
-        )
+def _now(record: Run | Job, row: Any) -> tuple[Any, str]:
+    """(its row, its state), looked at again where it is under way: its process may be gone, or have ended it."""
+    if row.state not in UNDER_WAY:
+        return row, row.state
+    state = record.state
+    return record.row, state
 
 
-def _jobs(place: Place, models: dict[int, str]) -> Iterator[JobSeen]:
-    plans = {row.id: row.plan for row in place.store.all(PlanRow)}
-    for row in place.store.all(JobRow):
-        plan = plans[row.plan_id]
-        told, runs = plan.get("dataset") or {}, (plan.get("dataset") or {}).get("runs") or []
-        job = Job(place, row.id)
-        yield JobSeen(
-            id=row.id,
-            job_type=str(plan.get("job_type", "")),
-            state=job.state if row.state in UNDER_WAY else row.state,
-            base_model=str(plan.get("base_model", "")),
-            dataset=str(told.get("source", "")),
-            run=runs[0] if runs else None,
-            mode=str(told.get("mode") or ""),
-            benchmark=told.get("benchmark"),
-            model=models.get(row.model_id or 0, ""),
-            step=last_step(job.folder),
-            max_steps=steps_of(plan),
-            error=row.error,
-        )
+def _run(
+    place: Place,
+    row: RunRow,
+    state: str,
+    benches: dict[int, BenchmarkRow],
+    models: dict[int, str],
+) -> RunSeen:
+    asked = row.settings.get("limit") or benches[row.benchmark_id].questions
+    total = int(asked) * int(row.settings.get("repeats") or 1)
+    figures = row.summary
+    right, scored = int(figures.get("right") or 0), int(figures.get("scored") or 0)
+    return RunSeen(
+        id=row.id,
+        benchmark=row.benchmark_id,
+        model=models[row.model_id],
+        state=state,
+        right=right,
+        wrong=scored - right,
+        done=total if state == "finished" else _lines(Run(place, row.id).folder / "traces.jsonl"),
+        total=total,
+        error=row.error,
+    )
+
+
+def _job(
+    place: Place, row: JobRow, state: str, plan: dict[str, Any], models: dict[int, str]
+) -> JobSeen:
+    told = plan.get("dataset") or {}
+    runs = told.get("runs") or []
+    return JobSeen(
+        id=row.id,
+        job_type=str(plan.get("job_type", "")),
+        state=state,
+        base_model=str(plan.get("base_model", "")),
+        dataset=str(told.get("source", "")),
+        run=runs[0] if runs else None,
+        mode=str(told.get("mode") or ""),
+        benchmark=told.get("benchmark"),
+        model=models.get(row.model_id or 0, ""),
+        step=last_step(Job(place, row.id).folder),
+        max_steps=steps_of(plan),
+        error=row.error,
+    )
 
 
 def steps_of(plan: dict[str, Any]) -> int:
