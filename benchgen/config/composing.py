@@ -216,9 +216,12 @@ def load_recipe(name: str, **changes: Any) -> RecipeConfig:
     from omegaconf.errors import OmegaConfBaseException
 
     check_option("recipe", name)
-    config = load(f"recipe={name}")
+    found = load(f"recipe={name}").recipe
+    if not changes:
+        return found
     try:
-        merged = OmegaConf.merge(OmegaConf.structured(config), {"recipe": changes})
+        tree = OmegaConf.create({"recipe": OmegaConf.structured(found)})
+        merged = OmegaConf.merge(tree, {"recipe": changes})
         recipe = OmegaConf.to_object(merged.recipe)
     except OmegaConfBaseException as error:
         raise explain(error) from error
