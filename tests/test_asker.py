@@ -86,5 +86,5 @@ def test_a_run_that_fails_says_why(ws: Workspace) -> None:
     ws.run_in_background(run)
     until(lambda: run.state == "failed", run)
     assert run.row.error
-    assert "stopped" in "\n".join(run.logs(5))
+    until(lambda: "stopped" in "\n".join(run.logs(5)), run)  # said after it is recorded
     assert "resume" in run.status()["next"]
