@@ -80,8 +80,7 @@ class Screen:
             steps = 0
 
             def stage(name: str) -> None:
-                if tasks:
-                    progress.update(tasks[-1], visible=True)
+                _end(progress, tasks)
                 tasks.append(progress.add_task(escape(name), total=None))
 
             def move(done: int, total: int) -> None:
@@ -100,6 +99,7 @@ class Screen:
                 self.plan(record)
 
             yield Watcher(stage=stage, progress=move, metrics=metrics, plan=plan)
+            _end(progress, tasks)
 
     def convert(self, what: str, done: int, total: int) -> None:
         """A bar for the first conversion of the embedded model; gone when it is ready."""
@@ -368,6 +368,14 @@ def _path(value: Any) -> str:
     return escape(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))
 
 
+def _end(progress: Progress, tasks: Sequence[TaskID]) -> None:
+    """The last stage is over: its clock stands still, and one that told no steps is full."""
+    for task in [one for one in progress.tasks if tasks and one.id == tasks[-1]]:
+        if task.total is None:
+            progress.update(task.id, completed=1, total=1)
+        progress.stop_task(task.id)
+
+
 def _progress(console: Console) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
@@ -375,8 +383,9 @@ def _progress(console: Console) -> Progress:
         MofNCompleteColumn(),
         TaskProgressColumn(show_speed=True),
         TimeElapsedColumn(),
-        TextColumn("left"),
+        TextColumn("so far,"),
         TimeRemainingColumn(),
+        TextColumn("left"),
         console=console,
         refresh_per_second=4,
     )
