@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,14 @@ def faults(line: str) -> list[str]:
 def refused(wish: Wish, state: Situation) -> str:
     """What is said to it, through the agent's own way from a wish to words."""
     return acting.carry_out(wish, object(), state, Turn()).text
+
+
+@pytest.mark.parametrize(("state", "said"), [("draft", "stays a draft"), ("published", "already")])
+def test_what_is_left_is_told_as_it_stands(state: str, said: str) -> None:
+    seen = situation({})
+    benches = tuple(replace(b, state=state) for b in seen.benchmarks)
+    wish = Wish("leave_draft", {"benchmark": benches[0].id})
+    assert said in wording.said(wish, replace(seen, benchmarks=benches)).text
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=str)

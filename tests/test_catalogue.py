@@ -95,6 +95,12 @@ def test_an_unknown_name_is_answered_with_a_close_one(store: Store, name: str, c
     assert close in failed.value.next
 
 
+def test_several_names_at_once_are_told_of_sweeps(store: Store) -> None:
+    with pytest.raises(NotFound, match="no model, but 2 of them") as failed:
+        catalogue.find(store, "smollm2_135m,reference")
+    assert "-m" in failed.value.next
+
+
 @pytest.mark.parametrize("name", ["", "/no/such/folder", "a/b/c", "org/name ", "org/na me", "org/"])
 def test_what_is_neither_name_nor_id_nor_folder(store: Store, name: str) -> None:
     with pytest.raises(NotFound):

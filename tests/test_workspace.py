@@ -280,6 +280,23 @@ def test_a_run_without_failures_cannot_be_trained_on_them(
     assert ws.plans().is_empty()
 
 
+def test_a_plan_is_printed_in_full(ws: Workspace, run: Run, base: str) -> None:
+    plan = ws.plan("from_run", run=run, mode="distill", base_model=base, max_steps=2)
+    shown = str(plan).splitlines()
+    assert shown[:2] == [f"plan {plan.id} (pending)", f"hash: {plan.hash}"]
+    assert "max_steps: 2 " in str(plan) or "max_steps: 2\n" in str(plan)
+    assert len(shown) == plan.table().height + 1
+
+
+def test_the_worked_answers_improve_over_nothing_where_a_comparison_is_printed(
+    ws: Workspace, bench: Benchmark, run: Run
+) -> None:
+    said = str(ws.compare([run, ws.run(bench, "mock")]))
+    assert "a ceiling, and nothing that a model achieved" in said
+    assert "improved" not in said
+    assert "10 all questions" not in said
+
+
 def test_anything_but_yes_cancels_the_plan(ws: Workspace, run: Run, base: str) -> None:
     plan = ws.plan("from_run", run=run, mode="distill", base_model=base)
     with pytest.raises(StateError, match="cancelled"):

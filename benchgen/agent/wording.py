@@ -65,7 +65,7 @@ def said(wish: Wish, situation: Situation, intent: str = "") -> Outcome:
         "help": lambda: _help(told),
         "explain": lambda: EXPLAINED.get(str(told.get("topic")), HELP),
         "error": lambda: _error(told),
-        "leave_draft": lambda: _leave(told),
+        "leave_draft": lambda: _leave(told, situation),
         "refuse_secret": lambda: f"{EXPLAINED['tokens']} {PASTED}",
         "refuse_limit": lambda: _too_many(told),
     }.get(wish.intent)
@@ -360,9 +360,11 @@ def _error(told: Mapping[str, Any]) -> str:
     return f"Nothing was done: {what}{f' ({given})' if given else ''}. Next: say it with another value."
 
 
-def _leave(told: Mapping[str, Any]) -> str:
+def _leave(told: Mapping[str, Any], situation: Situation) -> str:
     which = told.get("benchmark")
     name = f"Benchmark {which}" if which is not None else "It"
+    if any(b.id == which and b.state == "published" for b in situation.benchmarks):
+        return f"{name} is published already, and stays so. Next, whenever you like: `run benchmark {which} on MODEL`."
     return f"{name} stays a draft. Next, whenever you like: `publish benchmark {which or 'ID'}`."
 
 

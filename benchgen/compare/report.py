@@ -250,10 +250,13 @@ def test_words(pair: Pair, names: Mapping[int, str]) -> str:
         )
     word = {IMPROVED: "improved over", UNCLEAR: "is not distinguishable from"}
     measure = "mean value" if got.measure == VALUE else "right"
+    asked = "questions" if pair.part == "all" else PART_NAMES[pair.part]
+    where = f"on {got.n} {asked} ({pair.benchmark})"
+    scores = f"{percent(got.score_b)} {measure} against {percent(got.score_a)}"
+    if pair.ceiling:
+        return f"{model} beside {base} {where}: {scores}. The worked answers are a ceiling, and nothing that a model achieved."
     text = (
-        f"{model} {word.get(got.verdict, 'is worse than')} {base} on {got.n} "
-        f"{PART_NAMES[pair.part]} ({pair.benchmark}): {percent(got.score_b)} {measure} against "
-        f"{percent(got.score_a)}, {points(got.delta)} points (95 % interval {points(got.ci[0])} to "
+        f"{model} {word.get(got.verdict, 'is worse than')} {base} {where}: {scores}, {points(got.delta)} points (95 % interval {points(got.ci[0])} to "
         f"{points(got.ci[1])}; {got.wins} wins, {got.losses} losses, {p_words(got.p)})."
     )
     if got.borderline:

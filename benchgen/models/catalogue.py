@@ -73,6 +73,13 @@ def find(store: Store, name: str) -> ModelRow:
     if HUB_ID.fullmatch(name):
         return ModelRow(name=name, kind="base", spec={"source": name, "revision": None})
     known = names(store)
+    several = [part.strip() for part in name.split(",")]
+    if len(several) > 1 and set(several) <= set(known):
+        raise NotFound(
+            f"{name!r} is no model, but {len(several)} of them",
+            got=name,
+            next="add -m for a job of each, or give one: model=" + several[0],
+        )
     close = difflib.get_close_matches(name, known, n=1)
     raise NotFound(
         f"model {name!r} is not in the catalogue",

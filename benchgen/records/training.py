@@ -32,6 +32,14 @@ class PlanRecord(Record):
     def _repr_html_(self) -> str:
         return showing.plan_html(self)
 
+    def __str__(self) -> str:
+        """What would run, a line a setting; `table()` has it as a table."""
+        lines = (
+            f"{row['setting']}: {row['value']}" + f" ({row['basis']})" * bool(row["basis"])
+            for row in self.table().to_dicts()
+        )
+        return "\n".join((f"plan {self.id} ({self.row.state})", *lines))
+
     @property
     def plan(self) -> Plan:
         """The plan itself; StateError if it was changed since it was shown."""
