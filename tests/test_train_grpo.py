@@ -36,6 +36,7 @@ from benchgen.train.settings import SFTSettings  # noqa: E402
 from benchgen.train.sft import train_lora  # noqa: E402
 from benchgen.types import Evaluation, Question, Request  # noqa: E402
 from tests.test_train_faults import small_memory  # noqa: E402
+from tests.tiny import save_llama  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -52,7 +53,7 @@ ROWS: list[dict[str, Any]] = [
 def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A random llama of 2 layers that knows 24 words, one of which ends its reply."""
     from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerFast
 
     known = ["<end>", "<unk>", "user", "assistant", *(f"w{i}" for i in range(20))]
     plain = Tokenizer(models.WordLevel({w: i for i, w in enumerate(known)}, unk_token="<unk>"))
@@ -64,14 +65,12 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "{% for m in messages %}{{ m['role'] }} {{ m['content'] }} <end> {% endfor %}"
         "{% if add_generation_prompt %}assistant {% endif %}"
     )
-    torch.manual_seed(0)
-    config = LlamaConfig(
+    folder = tmp_path_factory.mktemp("words")
+    save_llama(
+        folder,
         vocab_size=len(known),
         hidden_size=32,
         intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
         max_position_embeddings=128,
         tie_word_embeddings=False,
         bos_token_id=None,
@@ -79,8 +78,6 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pad_token_id=0,
         initializer_range=0.2,  # wide enough that its replies can be moved
     )
-    folder = tmp_path_factory.mktemp("words")
-    LlamaForCausalLM(config).save_pretrained(str(folder))
     tokenizer.save_pretrained(str(folder))
     return folder
 

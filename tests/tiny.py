@@ -28,22 +28,17 @@ def tiny_tokenizer(folder: Path) -> None:
 
 def tiny_llama(folder: Path, **settings: Any) -> Path:
     """`folder`, with a llama of two layers in it, 64 wide; `settings` are those of its config."""
+    ends = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 2}
+    save_llama(folder, vocab_size=WORDS, hidden_size=64, intermediate_size=128, **ends, **settings)
+    tiny_tokenizer(folder)
+    return folder
+
+
+def save_llama(folder: Path, **settings: Any) -> None:
+    """Writes the random weights of a llama of two layers, without a tokenizer; always the same ones."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
     torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=WORDS,
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        bos_token_id=1,
-        eos_token_id=2,
-        pad_token_id=2,
-        **settings,
-    )
-    LlamaForCausalLM(config).save_pretrained(str(folder))
-    tiny_tokenizer(folder)
-    return folder
+    shape = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
+    LlamaForCausalLM(LlamaConfig(**shape, **settings)).save_pretrained(str(folder))

@@ -370,10 +370,11 @@ def _path(value: Any) -> str:
 
 def _end(progress: Progress, tasks: Sequence[TaskID]) -> None:
     """The last stage is over: its clock stands still, and one that told no steps is full."""
-    for task in [one for one in progress.tasks if tasks and one.id == tasks[-1]]:
-        if task.total is None:
-            progress.update(task.id, completed=1, total=1)
-        progress.stop_task(task.id)
+    for task in progress.tasks:
+        if task.id in tasks[-1:]:
+            if task.total is None:
+                progress.update(task.id, completed=1, total=1)
+            progress.stop_task(task.id)
 
 
 def _progress(console: Console) -> Progress:

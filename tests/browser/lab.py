@@ -218,9 +218,9 @@ class Lab:
             Path(folder).mkdir(parents=True, exist_ok=True)
             self.page.screenshot(path=str(Path(folder) / f"{name}.png"))
 
-    def until(self, true: Callable[[], bool], within_s: float = WAITS_S) -> None:
+    def until(self, true: Callable[[], bool]) -> None:
         """Wait for what the page does not tell."""
-        end = time.monotonic() + within_s
+        end = time.monotonic() + WAITS_S
         while not true():
             assert time.monotonic() < end, "it did not come about"
             self.page.wait_for_timeout(50)
@@ -244,9 +244,9 @@ class Lab:
         found = self.page.locator(".jp-OutputArea-output .benchgen [role=log]").all_inner_texts()
         return "\n".join(found)
 
-    def shows(self, text: str, within_s: float = WAITS_S) -> None:
+    def shows(self, text: str) -> None:
         """Wait until the transcript holds the text."""
-        self.until(lambda: text in self.transcript, within_s)
+        self.until(lambda: text in self.transcript)
 
     def close(self) -> None:
         self.page.close()

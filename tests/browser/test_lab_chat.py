@@ -104,7 +104,7 @@ def test_send_and_stream(opened: Open) -> None:
     lab = opened("stream")
     expect(lab.button("Stop")).to_be_disabled()
     lab.say("run it")
-    lab.shows("run 7: 2 of 5")
+    lab.until(lambda: "run 7: 2 of 5" in (told := lab.transcript) and "finished" not in told)
     expect(lab.button("Stop")).to_be_enabled()
     lab.shot("chat-streaming")
     lab.shows("Run 7 is finished.")
